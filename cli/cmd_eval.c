@@ -1,0 +1,92 @@
+/* cmd_eval: dqs eval. */
+#include "args.h"
+#include "cmd.h"
+#include "result.h"
+#include <string.h>
+
+static const char about[] =
+    "Measures the policy of the last checkpoint in the folder RUN: mean and spread of the\n"
+    "return over fresh episodes, and the task's own numbers. The learner is not changed; the\n"
+    "episodes are kept for 'dqs plot'.\n"
+    "Modes: evaluate (as in training's evaluations), explore (as the learner acts), exact\n"
+    "(actions drawn from exp(Q/T) on a grid; two action dimensions at most).";
+
+static const char examples[] =
+    "  dqs eval runs/gmm/dqs/default-s0\n"
+    "  dqs eval runs/gmm/dqs/default-s0 --mode exact --episodes 1000\n"
+    "  dqs eval runs/pendulum/dqs/default-s0 --episodes 20 --seed 7 --json\n";
+
+static const struct {
+    const char *name;
+    dqs_act_mode mode;
+} modes[] = {{"evaluate", DQS_ACT_EVALUATE}, {"explore", DQS_ACT_EXPLORE}, {"exact", DQS_ACT_EXACT}};
+
+static bool mode_find(const char *name, dqs_act_mode *mode)
+{
+    struct args_nearest nearest = {.word = name};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (!strcmp(modes[i].name, name)) {
+            *mode = modes[i].mode;
+            return true;
+        }
+        args_offer(&nearest, modes[i].name);
+    }
+    if (nearest.best)
+        complain(EXIT_USAGE, "--mode: no mode '%s'; did you mean %s?", name, nearest.best);
+    else
+        complain(EXIT_USAGE, "--mode: no mode '%s'; there are evaluate, explore and exact", name);
+    return false;
+}
+
+static int evaluate(const char *folder, long episodes, const char *mode_name, dqs_act_mode mode,
+                    const char *seed, bool json)
+{
+    dqs_run *run = NULL;
+    dqs_evaluation evaluation;
+    dqs_error error = {.status = DQS_OK};
+    dqs_status status = dqs_run_resume(&run, folder, 0, 0, &error);
+    /* The run is ours alone and never saved: its configuration may differ from the recorded one. */
+    if (status == DQS_OK && seed)
+        status = dqs_config_set((dqs_config *)dqs_run_config(run), "eval_seed", seed, &error);
+    if (status == DQS_OK)
+        status = dqs_run_evaluate(run, (int)episodes, mode, &evaluation, &error);
+    if (status != DQS_OK) {
+        dqs_run_free(run);
+        return complain_error(&error);
+    }
+    double played = evaluation.episodes * evaluation.mean_length;
+    struct result result = {.run = run, .evaluation = &evaluation, .seconds = evaluation.seconds,
+                            .mode = mode_name, .steps = evaluation.step};
+    result.steps_per_second = evaluation.seconds > 0 ? played / evaluation.seconds : 0;
+    result_print(&result, json);
+    dqs_run_free(run);
+    return EXIT_OK;
+}
+
+int cmd_eval(int argc, char **argv)
+{
+    const char *folder, *episodes_text = NULL, *mode_name = "evaluate", *seed_text = NULL;
+    bool json = false;
+    const struct args_flag flags[] = {
+        {"--episodes", "E", "how many (default: the run's final_episodes)", .text = &episodes_text},
+        {"--mode", "M", "evaluate (default), explore or exact", .text = &mode_name},
+        {"--seed", "S", "of the episodes (default: the run's eval_seed)", .text = &seed_text},
+        {"--json", NULL, "one JSON line on stdout, everything else on stderr", .on = &json},
+        {0},
+    };
+    const struct args_spec spec = {.verb = "eval", .usage = "RUN [options]", .about = about,
+                                   .examples = examples, .flags = flags, .least = 1, .most = 1};
+    int code = args_parse(&spec, argc, argv, &folder, NULL);
+    if (code >= 0)
+        return code;
+
+    long episodes = 0, checked;
+    dqs_act_mode mode;
+    if (episodes_text && !args_long("--episodes", episodes_text, 1, 100000, &episodes))
+        return EXIT_USAGE;
+    if (seed_text && !args_long("--seed", seed_text, 0, 9000000000000000L, &checked))
+        return EXIT_USAGE;
+    if (!mode_find(mode_name, &mode))
+        return EXIT_USAGE;
+    return evaluate(folder, episodes, mode_name, mode, seed_text, json);
+}

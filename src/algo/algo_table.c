@@ -1,0 +1,15 @@
+/* algo_table: every algorithm, one row each. */
+#include "algo.h"
+#include <string.h>
+
+extern const struct algo algo_dqs;
+
+const struct algo *const algo_table[] = {&algo_dqs, NULL};
+
+const struct algo *algo_find(const char *name)
+{
+    for (int i = 0; algo_table[i]; i++)
+        if (strcmp(algo_table[i]->name, name) == 0)
+            return algo_table[i];
+    return NULL;
+}

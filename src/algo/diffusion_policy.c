@@ -1,0 +1,229 @@
+#include "diffusion_policy.h"
+#include "embed.h"
+#include <math.h>
+#include <string.h>
+
+#define TILE 64 /* rows of states per tile; each has `particles` chains */
+
+struct policy_work {
+    float *base;   /* [TILE x width]: the state's part of the first layer */
+    float *lifted; /* the same plus the level's part */
+    int *parent, *owner; /* [chains]: which row of the tile; [chains or rows]: which state of the energy */
+    float *x, *logp;     /* [chains x act_dim], [chains] */
+    struct tape tape;
+    struct sampler_scratch sampler;
+    struct corrector_scratch corrector;
+};
+
+static int inputs(const struct policy_options *o)
+{
+    return o->feature_dim + o->act_dim + 2 * o->embed;
+}
+
+double policy_score_scale(const struct diffusion_policy *p, double h)
+{
+    return p->o.gain > 0 ? p->o.gain / (1 + p->o.gain * h) : 1;
+}
+
+/* ---------------------------------------------------------------- the sampler's score */
+struct draw_job {
+    struct diffusion_policy *p;
+    float *action;
+    const float *features;
+    int rows;
+    const struct policy_draw *draw;
+    struct sampler sampler;
+    const struct rng *rng;
+    uint64_t chain_ticket, choice_ticket, corrector_ticket;
+    int accepted[64]; /* per thread */
+};
+
+static void network_score(void *self, float *score, const float *x, int level, int row0, int rows, int thread)
+{
+    (void)row0;
+    struct draw_job *job = self;
+    struct diffusion_policy *p = job->p;
+    struct policy_work *w = &p->work[thread];
+    const struct kernels *k = p->compute->k;
+    int width = p->o.width, d = p->o.act_dim, states = rows / p->o.particles;
+    const float *part = p->level_part + (size_t)level * (size_t)width;
+    for (int r = 0; r < states; r++)
+        for (int j = 0; j < width; j++)
+            w->lifted[r * width + j] = w->base[r * width + j] + part[j];
+    k->add_inputs(w->tape.pre[0], w->lifted, w->parent, x, net_weight(&p->score, 0) + (size_t)p->o.feature_dim * (size_t)width,
+                  rows, d, width);
+    net_rest(k, &p->score, &w->tape, score, 0, rows);
+    float scale = (float)policy_score_scale(p, job->sampler.h[level]);
+    for (int i = 0; i < rows * d; i++)
+        score[i] *= scale;
+}
+
+/* ---------------------------------------------------------------- drawing */
+/* One of the `particles` actions of each row, with probability softmax(Q/T). */
+static void choose(struct draw_job *job, struct policy_work *w, float *action, int row0, int rows, int thread)
+{
+    struct diffusion_policy *p = job->p;
+    int P = p->o.particles, d = p->o.act_dim;
+    float u[TILE];
+    for (int i = 0; i < rows * P; i++)
+        w->owner[i] = row0 + i / P;
+    p->energy->boxed.eval(p->energy->boxed.self, w->logp, NULL, w->x, w->owner, rows * P, thread);
+    p->compute->k->uniforms(u, (size_t)rows, job->rng->key, job->choice_ticket, (uint64_t)row0);
+    for (int r = 0; r < rows; r++) {
+        float *weight = w->logp + r * P, sum = 0;
+        p->compute->k->softmax(weight, P);
+        int chosen = 0;
+        for (; chosen < P - 1 && (sum += weight[chosen]) < u[r]; chosen++) {
+        }
+        memcpy(action + r * d, w->x + (size_t)(r * P + chosen) * (size_t)d, sizeof *action * (size_t)d);
+    }
+}
+
+static void draw_tile(void *context, int tile, int thread)
+{
+    struct draw_job *job = context;
+    struct diffusion_policy *p = job->p;
+    struct policy_work *w = &p->work[thread];
+    int row0 = tile * TILE, rows = job->rows - row0 < TILE ? job->rows - row0 : TILE, P = p->o.particles, d = p->o.act_dim;
+    float *action = job->action + (size_t)row0 * (size_t)d;
+    net_part(p->compute->k, &p->score, w->base, job->features + (size_t)row0 * (size_t)p->o.feature_dim, rows, 0,
+             p->o.feature_dim, true);
+    sampler_tile(&job->sampler, p->compute->k, w->x, row0 * P, rows * P, job->rng, job->chain_ticket, &w->sampler, thread);
+    for (int i = 0; i < rows * P * d; i++)
+        w->x[i] = squash_action(p->o.squash, w->x[i]);
+    if (P > 1)
+        choose(job, w, action, row0, rows, thread);
+    else
+        memcpy(action, w->x, sizeof *action * (size_t)(rows * d));
+    for (int i = 0; i < rows; i++)
+        w->owner[i] = row0 + i;
+    struct corrector corrector = {job->draw->corrector, p->o.corrector_step};
+    job->accepted[thread] += corrector_tile(&corrector, p->compute->k, &p->energy->boxed, action, w->owner, row0, rows, job->rng,
+                                            job->corrector_ticket, &w->corrector, thread);
+}
+
+/* The parts of the first layer that depend on the level and on T alone. */
+static void lift_levels(struct diffusion_policy *p, double log_T)
+{
+    int E = p->o.embed, n = p->o.steps + 1;
+    float *first = p->level_embedding + E;
+    embed_sinusoid(first, (float)log_T, E);
+    for (int level = 1; level < n; level++)
+        memcpy(first + (size_t)level * 2 * (size_t)E, first, sizeof *first * (size_t)E);
+    net_part(p->compute->k, &p->score, p->level_part, p->level_embedding, n, p->o.feature_dim + p->o.act_dim, 2 * E, false);
+}
+
+double policy_act(struct diffusion_policy *p, float *action, const float *features, int rows, const struct policy_draw *draw,
+                  struct rng *rng)
+{
+    struct draw_job job = {.p = p, .action = action, .features = features, .rows = rows, .draw = draw, .sampler = p->sampler,
+                           .rng = rng, .chain_ticket = rng->ticket};
+    struct corrector corrector = {draw->corrector, p->o.corrector_step};
+    rng->ticket += (uint64_t)sampler_tickets(&p->sampler);
+    job.choice_ticket = rng_ticket(rng);
+    job.corrector_ticket = rng->ticket;
+    rng->ticket += (uint64_t)corrector_tickets(&corrector);
+    job.sampler.self = &job;
+    job.sampler.noise = draw->noise;
+    lift_levels(p, draw->log_T);
+    pool_run(p->compute->pool, (rows + TILE - 1) / TILE, draw_tile, &job);
+    long accepted = 0;
+    for (int t = 0; t < pool_threads(p->compute->pool); t++)
+        accepted += job.accepted[t];
+    return draw->corrector > 0 ? (double)accepted / ((double)rows * draw->corrector) : 0;
+}
+
+/* ---------------------------------------------------------------- learning */
+void policy_noise(struct diffusion_policy *p, float *tau, float *h, float *x, const float *x0, int rows, struct rng *rng)
+{
+    const struct kernels *k = p->compute->k;
+    int d = p->o.act_dim;
+    k->uniforms(tau, (size_t)rows, rng->key, rng_ticket(rng), 0);
+    k->normals(x, (size_t)(rows * d), rng->key, rng_ticket(rng), 0);
+    for (int r = 0; r < rows; r++) {
+        tau[r] = ((float)r + tau[r]) / (float)rows;
+        h[r] = (float)schedule_h(&p->o.schedule, tau[r]);
+        float sigma = sqrtf(h[r]);
+        for (int i = r * d; i < (r + 1) * d; i++)
+            x[i] = x0[i] + sigma * x[i];
+    }
+}
+
+double policy_fit(struct diffusion_policy *p, const float *features, const float *x, const float *tau, const float *h,
+                  const float *log_T, const float *S, int rows, bool lambda_weight)
+{
+    int F = p->o.feature_dim, d = p->o.act_dim, E = p->o.embed, in = inputs(&p->o);
+    double loss = 0;
+    for (int r = 0; r < rows; r++) {
+        float *to = p->x + (size_t)r * (size_t)in;
+        memcpy(to, features + (size_t)r * (size_t)F, sizeof *to * (size_t)F);
+        memcpy(to + F, x + r * d, sizeof *to * (size_t)d);
+        embed_sinusoid(to + F + d, tau[r], E);
+        embed_sinusoid(to + F + d + E, log_T[r], E);
+    }
+    struct net_pass pass = {&p->score, &p->tape, p->x, p->y, p->dy, &p->gradient, rows};
+    net_forward(p->compute, &pass, 1);
+    for (int r = 0; r < rows; r++) {
+        double scale = policy_score_scale(p, h[r]);
+        double weight = lambda_weight ? (h[r] + 1e-3) * scale * scale : 1;
+        for (int i = r * d; i < (r + 1) * d; i++) {
+            double error = p->y[i] - S[i] / scale;
+            loss += weight * error * error;
+            p->dy[i] = (float)(2 * weight * error / (rows * d));
+        }
+    }
+    net_backward(p->compute, &pass, 1);
+    adam_step(p->compute, &p->adam, p->score.params, p->gradient.params, p->o.max_norm);
+    return loss / (rows * d);
+}
+
+/* ---------------------------------------------------------------- life */
+void policy_create(struct diffusion_policy *p, struct arena *arena, const struct policy_options *o,
+                   const struct compute *compute, const struct twin_energy *energy)
+{
+    struct net_spec spec = {inputs(o), o->act_dim, o->width, o->hidden, o->act, o->layernorm, o->residual};
+    int threads = pool_threads(compute->pool), chains = TILE * o->particles, E = o->embed;
+    *p = (struct diffusion_policy){.o = *o, .compute = compute, .energy = energy};
+    net_create(&p->score, arena, &spec);
+    if (!o->act_only) {
+        net_create(&p->gradient, arena, &spec);
+        adam_create(&p->adam, arena, p->score.count, o->lr, o->decay);
+        tape_create(&p->tape, arena, &spec, o->batch, TAPE_TRAIN);
+        p->x = arena_new(arena, float, o->batch * spec.in);
+        p->y = arena_new(arena, float, o->batch * spec.out);
+        p->dy = arena_new(arena, float, o->batch * spec.out);
+    }
+    sampler_create(&p->sampler, arena, o->sampler, o->schedule, o->steps, o->act_dim, 1);
+    p->sampler.score = network_score;
+    p->level_embedding = arena_new(arena, float, (o->steps + 1) * 2 * E);
+    p->level_part = arena_new(arena, float, (o->steps + 1) * o->width);
+    for (int level = 0; level <= o->steps; level++)
+        embed_sinusoid(p->level_embedding + (size_t)level * 2 * (size_t)E, 1 - (float)level / (float)o->steps, E);
+    p->work = arena_new(arena, struct policy_work, threads);
+    for (int t = 0; t < threads; t++) {
+        struct policy_work *w = &p->work[t];
+        w->base = arena_new(arena, float, TILE * o->width);
+        w->lifted = arena_new(arena, float, TILE * o->width);
+        w->parent = arena_new(arena, int, chains);
+        w->owner = arena_new(arena, int, chains);
+        w->x = arena_new(arena, float, chains * o->act_dim);
+        w->logp = arena_new(arena, float, chains);
+        for (int i = 0; i < chains; i++)
+            w->parent[i] = i / o->particles;
+        tape_create(&w->tape, arena, &spec, chains, TAPE_INFER);
+        sampler_scratch_create(&w->sampler, arena, chains, o->act_dim);
+        corrector_scratch_create(&w->corrector, arena, TILE, o->act_dim);
+    }
+}
+
+void policy_initialise(struct diffusion_policy *p, struct rng *rng)
+{
+    net_initialise(&p->score, p->o.init, 0.1f, rng);
+}
+
+void policy_visit(struct diffusion_policy *p, struct visitor *visitor, bool learn)
+{
+    net_visit(&p->score, visitor, "score/", VISIT_POLICY);
+    if (learn)
+        adam_visit(&p->adam, visitor, "score_adam/");
+}

@@ -1,0 +1,381 @@
+/* dqs: Diffusion Q-Sampling (Jain, Akhound-Sadegh, Ravanbakhsh 2025), beside Algorithm 1 of the paper.
+ *
+ * theta: twin critics Q; theta bar: their targets; phi: the score network f; D: the replay ring.
+ * B batch, d action dimensions, K Monte Carlo samples, T temperature, tau diffusion time, h(tau) noise variance.
+ * Departures from the printed algorithm are tagged [DEV]; docs/papers/dqs.md gives the reason of each. */
+#include "algo.h"
+#include "boltzmann_grid.h"
+#include "diffusion_policy.h"
+#include "dqs_options.h"
+#include "temperature.h"
+#include <math.h>
+#include <string.h>
+
+struct dqs {
+    struct dqs_options o;
+    struct algo_setup setup;
+    struct features features;
+    struct twin critics;             /* theta, theta bar */
+    struct diffusion_policy policy;  /* phi */
+    struct ring replay;              /* D */
+    struct temperature temperature;
+    struct twin_energy energy;
+    struct score_options score;
+    struct score_scratch *scratch;   /* per thread */
+    struct boltzmann_grid grid;
+    struct ring_batch batch;
+    float *s, *s_next;               /* features [B x F] */
+    float *x, *x_next, *y;           /* critic inputs [B x (F+d)], targets [B] */
+    float *a_next, *a0, *a_tau, *S;  /* [B x d] */
+    float *tau, *h, *log_T, *ess;    /* [B] */
+    long steps, updates;
+    struct rng rng_act, rng_evaluate, rng_replay, rng_target, rng_score, rng_temperature, rng_diagnose;
+};
+
+static bool needs_energy(const struct dqs *q, int corrector)
+{
+    return q->o.particles > 1 || corrector > 0;
+}
+
+/* The temperature as the network sees it. */
+static double seen_T(const struct dqs *q, double T)
+{
+    return q->o.T_input == DQS_T_ABSOLUTE ? log(T) : log(T / q->temperature.T);
+}
+
+/* a ~ pi_phi(. | s) by reverse diffusion, at temperature T. [DEV] then, optionally, particles and the corrector. */
+static double draw(struct dqs *q, float *action, const float *s, int rows, double T, int corrector, double noise,
+                   struct rng *rng)
+{
+    struct policy_draw how = {seen_T(q, T), noise, corrector};
+    if (needs_energy(q, corrector))
+        twin_energy_prepare(&q->energy, q->setup.compute, s, rows, T);
+    return policy_act(&q->policy, action, s, rows, &how, rng);
+}
+
+/* ---------------------------------------------------------------- act */
+static dqs_status dqs_act(void *self, float *action, const float *obs, int rows, dqs_act_mode mode, dqs_error *error)
+{
+    struct dqs *q = self;
+    int d = q->setup.act_dim, block = (int)q->o.batch;
+    struct rng *rng = mode == DQS_ACT_EXPLORE ? &q->rng_act : &q->rng_evaluate;
+    if (mode == DQS_ACT_EXPLORE && q->steps < q->o.warmup && !q->setup.act_only) {
+        uniform_actions(action, rows * d, rng);
+        return DQS_OK;
+    }
+    if (mode == DQS_ACT_EXACT && !grid_possible(d))
+        return fail(error, DQS_E_UNSUPPORTED, "exact: needs at most 2 action dimensions, this task has %d; use evaluate", d);
+    for (int at = 0; at < rows; at += block) {
+        int n = rows - at < block ? rows - at : block;
+        float *a = action + (size_t)at * (size_t)d;
+        features_of(&q->features, q->s, obs + (size_t)at * (size_t)q->setup.obs_dim, n);
+        if (mode == DQS_ACT_EXACT) {
+            twin_energy_prepare(&q->energy, q->setup.compute, q->s, n, q->temperature.T);
+            grid_draw(&q->grid, a, NULL, n, rng);
+        } else {
+            double noise = mode == DQS_ACT_EVALUATE ? q->o.eval_noise : 1;
+            draw(q, a, q->s, n, q->temperature.T, (int)q->o.corrector, noise, rng);
+        }
+    }
+    return DQS_OK;
+}
+
+static void dqs_observe(void *self, const struct transitions *t)
+{
+    struct dqs *q = self;
+    size_t o = (size_t)q->setup.obs_dim, d = (size_t)q->setup.act_dim;
+    normaliser_learn(&q->features.norm, t->obs, t->rows);
+    for (size_t r = 0; r < (size_t)t->rows; r++)
+        ring_push(&q->replay, t->obs + r * o, t->action + r * d, t->reward[r], t->next_obs + r * o, t->terminated[r]);
+    q->steps += t->rows;
+    temperature_at(&q->temperature, q->steps);
+}
+
+static bool dqs_update_due(const void *self)
+{
+    const struct dqs *q = self;
+    return (double)q->updates < (double)(q->steps - q->o.warmup) * q->o.updates_per_step;
+}
+
+/* ---------------------------------------------------------------- update */
+static void score_one_tile(void *context, int tile, int thread)
+{
+    struct dqs *q = context;
+    int states = q->scratch[thread].states, first = tile * states, left = (int)q->o.batch - first;
+    score_tile(&q->score, q->setup.compute->k, &q->energy.squashed, q->S, q->ess, q->a_tau, q->h, first,
+               left < states ? left : states, &q->rng_score, q->rng_score.ticket, &q->scratch[thread], thread);
+}
+
+/* S = grad log sum_i exp(Q(s, a~_i)/T), a~_i ~ N(a_tau, h I), for the whole batch. */
+static void estimate_scores(struct dqs *q)
+{
+    int states = q->scratch[0].states;
+    pool_run(q->setup.compute->pool, ((int)q->o.batch + states - 1) / states, score_one_tile, q);
+    rng_ticket(&q->rng_score);
+}
+
+/* [DEV] Each state gets its own T within T_spread of the current one, so that the network learns to be conditioned. */
+static void spread_temperatures(struct dqs *q)
+{
+    int B = (int)q->o.batch;
+    double T = q->temperature.T, width = log(q->o.T_spread);
+    q->setup.compute->k->uniforms(q->log_T, (size_t)B, q->rng_score.key, rng_ticket(&q->rng_score), 0);
+    for (int r = 0; r < B; r++) {
+        double own = T * exp(width * (2 * q->log_T[r] - 1));
+        q->log_T[r] = (float)seen_T(q, own);
+        q->energy.inverse_T[r] = (float)(1 / own);
+    }
+}
+
+static double mean_of(const float *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i];
+    return sum / n;
+}
+
+static void dqs_update(void *self, struct log_sink *log)
+{
+    struct dqs *q = self;
+    const struct compute *compute = q->setup.compute;
+    int B = (int)q->o.batch, F = q->features.dim, d = q->setup.act_dim;
+    bool from_policy = q->o.noised == DQS_NOISED_POLICY;
+    double mean_q;
+
+    /* Sample minibatch {(s, a, r, s')} from D */
+    ring_sample(&q->replay, &q->batch, &q->rng_replay);
+    features_of(&q->features, q->s, q->batch.obs, B);
+    features_of(&q->features, q->s_next, q->batch.next_obs, B);
+
+    /* Target values Q^ = r + gamma Q_thetabar(s', a'), a' ~ pi_phi(s') */
+    double accepted = draw(q, q->a_next, q->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &q->rng_target);
+    join_rows(q->x_next, q->s_next, F, q->a_next, d, B);
+    for (int r = 0; r < B; r++)
+        q->batch.reward[r] *= (float)q->o.reward_scale;
+    td_target(compute, &q->critics, q->y, q->batch.reward, q->batch.terminated, q->x_next, B, q->o.gamma,
+              (enum twin_combine)q->o.target_critics);
+
+    /* Update theta by minimising the mean of (Q_theta(s,a) - Q^)^2 */
+    join_rows(q->x, q->s, F, q->batch.action, d, B);
+    double critic_loss = twin_fit(compute, &q->critics, q->x, q->y, B, q->o.huber, q->o.max_grad_norm, &mean_q);
+
+    /* For each (s, a): tau ~ U[0,1], a_tau ~ N(a, h I). [DEV] noised=policy takes (s', a') instead. */
+    const float *s = from_policy ? q->s_next : q->s, *a = from_policy ? q->a_next : q->batch.action;
+    for (int i = 0; i < B * d; i++)
+        q->a0[i] = unsquash_action((enum squash)q->o.squash, a[i]);
+    policy_noise(&q->policy, q->tau, q->h, q->a_tau, q->a0, B, &q->rng_score);
+
+    /* S = grad log sum_i exp(Q_theta(s, a~_i)/T), a~_i ~ N(a_tau, h I), i = 1 .. K */
+    twin_energy_prepare(&q->energy, compute, s, B, q->temperature.T);
+    spread_temperatures(q);
+    estimate_scores(q);
+
+    /* Update phi by minimising |f_phi(s, a_tau, tau) - S|^2 */
+    double actor_loss = policy_fit(&q->policy, s, q->a_tau, q->tau, q->h, q->log_T, q->S, B,
+                                   q->o.loss_weight == DQS_WEIGHT_LAMBDA);
+
+    /* theta bar <- eta theta + (1 - eta) theta bar */
+    twin_blend(compute, &q->critics, q->o.eta);
+
+    /* [DEV] T follows the critic, in the modes that do. */
+    if (temperature_wants_probe(&q->temperature, q->updates))
+        temperature_probe(&q->temperature, compute, &q->energy, &q->rng_temperature);
+
+    q->updates++;
+    log_add(log, "train/critic_loss", critic_loss);
+    log_add(log, "train/actor_loss", actor_loss);
+    log_add(log, "train/q_mean", mean_q);
+    log_add(log, "train/score_ess", mean_of(q->ess, B));
+    log_add(log, "train/corrector_acceptance", accepted);
+    log_set(log, "train/ent_coef", q->temperature.T);
+    log_set(log, "train/q_spread", q->temperature.spread);
+    log_set(log, "train/entropy_per_dim", q->temperature.entropy);
+    log_set(log, "train/n_updates", (double)q->updates);
+}
+
+/* ---------------------------------------------------------------- look */
+/* Total variation between the policy and exp(Q/T) on the action grid at visited states, at three temperatures. */
+static void dqs_diagnose(void *self, struct log_sink *log)
+{
+    static const struct { double factor; const char *plain, *corrected, *floor; } at[] = {
+        {1.0, "diag/tv", "diag/tv_corrected", "diag/tv_floor"},
+        {0.3, "diag/tv_cold", "diag/tv_cold_corrected", "diag/tv_cold_floor"},
+        {3.0, "diag/tv_hot", "diag/tv_hot_corrected", "diag/tv_hot_floor"}};
+    struct dqs *q = self;
+    int d = q->setup.act_dim, n = (int)q->o.diag_samples, B = (int)q->o.batch, rows = (int)q->o.diag_states, F = q->features.dim;
+    if (!grid_possible(d) || q->setup.act_only || ring_count(&q->replay) == 0)
+        return;
+    rows = rows < B ? rows : B;
+    struct arena arena = {0};
+    float *states = arena_new(&arena, float, rows * F), *samples = arena_new(&arena, float, (size_t)rows * (size_t)n * (size_t)d);
+    ring_sample(&q->replay, &q->batch, &q->rng_diagnose);
+    features_of(&q->features, states, q->batch.obs, rows);
+    int kinds = q->o.T_spread >= 3 ? 3 : 1;
+    for (int k = 0; rows > 0 && k < kinds; k++)
+        for (int corrected = 0; corrected <= (q->o.corrector > 0); corrected++) {
+            double T = q->temperature.T * at[k].factor, floor;
+            for (int i = 0; i < rows * n; i += B) { /* blocks of B samples; a block may span states */
+                int block = rows * n - i < B ? rows * n - i : B;
+                for (int r = 0; r < block; r++)
+                    memcpy(q->s + (size_t)r * (size_t)F, states + (size_t)((i + r) / n) * (size_t)F, sizeof(float) * (size_t)F);
+                draw(q, samples + (size_t)i * (size_t)d, q->s, block, T, corrected ? (int)q->o.corrector : 0, 1,
+                     &q->rng_diagnose);
+            }
+            twin_energy_prepare(&q->energy, q->setup.compute, states, rows, T);
+            double tv = grid_total_variation(&q->grid, samples, rows, n, &floor, &q->rng_diagnose);
+            log_set(log, corrected ? at[k].corrected : at[k].plain, tv);
+            log_set(log, at[k].floor, floor);
+        }
+    arena_free(&arena);
+}
+
+static dqs_status dqs_soft_value(void *self, float *value, const float *obs, int rows, dqs_error *error)
+{
+    struct dqs *q = self;
+    int block = (int)q->o.batch;
+    if (!grid_possible(q->setup.act_dim))
+        return fail(error, DQS_E_UNSUPPORTED, "soft value: needs at most 2 action dimensions, this task has %d",
+                    q->setup.act_dim);
+    for (int at = 0; at < rows; at += block) {
+        int n = rows - at < block ? rows - at : block;
+        features_of(&q->features, q->s, obs + (size_t)at * (size_t)q->setup.obs_dim, n);
+        twin_energy_prepare(&q->energy, q->setup.compute, q->s, n, q->temperature.T);
+        grid_draw(&q->grid, NULL, value + at, n, &q->rng_diagnose);
+    }
+    return DQS_OK;
+}
+
+/* ---------------------------------------------------------------- life */
+static dqs_status check(const struct dqs_options *o, dqs_error *error)
+{
+    if (o->critic_width % KERNELS_LANES || o->score_width % KERNELS_LANES)
+        return fail(error, DQS_E_OPTION, "critic_width=%ld score_width=%ld: must be multiples of %d", o->critic_width,
+                    o->score_width, KERNELS_LANES);
+    if (o->batch % 4)
+        return fail(error, DQS_E_OPTION, "batch=%ld: must be a multiple of 4; try %ld", o->batch, (o->batch + 3) / 4 * 4);
+    if (o->sigma_min >= o->sigma_max)
+        return fail(error, DQS_E_OPTION, "sigma_min=%g: must be below sigma_max=%g", o->sigma_min, o->sigma_max);
+    if (o->squash == SQUASH_BOX && (o->estimator == SCORE_GRADIENT || o->estimator == SCORE_MIXTURE))
+        return fail(error, DQS_E_OPTION, "estimator: with squash=box the gradient form misses the edge; "
+                    "use estimator=shifted or value");
+    return DQS_OK;
+}
+
+static struct policy_options policy_choice(const struct dqs *q)
+{
+    const struct dqs_options *o = &q->o;
+    return (struct policy_options){
+        .width = (int)o->score_width, .hidden = (int)o->score_hidden, .embed = (int)o->embed, .steps = (int)o->N,
+        .particles = (int)o->particles, .act = (enum activation)o->score_activation, .residual = o->score_residual,
+        .layernorm = o->score_layernorm, .act_only = q->setup.act_only, .init = (enum net_init)o->init,
+        .squash = (enum squash)o->squash, .sampler = (enum sampler_kind)o->sampler, .schedule = {o->sigma_min, o->sigma_max},
+        .gain = o->score_gain, .lr = o->lr_actor, .decay = o->weight_decay, .max_norm = o->max_grad_norm,
+        .corrector_step = o->corrector_step, .feature_dim = q->features.dim, .act_dim = q->setup.act_dim,
+        .batch = (int)o->batch};
+}
+
+static void create_buffers(struct dqs *q, struct arena *arena)
+{
+    int B = (int)q->o.batch, F = q->features.dim, d = q->setup.act_dim, threads = pool_threads(q->setup.compute->pool);
+    float **wide[] = {&q->a_next, &q->a0, &q->a_tau, &q->S}, **narrow[] = {&q->y, &q->tau, &q->h, &q->log_T, &q->ess};
+    ring_create(&q->replay, arena, q->o.replay, q->setup.obs_dim, d);
+    ring_batch_create(&q->batch, arena, B, q->setup.obs_dim, d);
+    q->s_next = arena_new(arena, float, B * F);
+    q->x = arena_new(arena, float, B * (F + d));
+    q->x_next = arena_new(arena, float, B * (F + d));
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        *wide[i] = arena_new(arena, float, B * d);
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+        *narrow[i] = arena_new(arena, float, B);
+    q->scratch = arena_new(arena, struct score_scratch, threads);
+    for (int t = 0; t < threads; t++)
+        score_scratch_create(&q->scratch[t], arena, &q->score, d);
+}
+
+static void seed_streams(struct dqs *q)
+{
+    uint64_t seed = q->setup.seed;
+    rng_seed(&q->rng_act, seed, RNG_ACT);
+    rng_seed(&q->rng_evaluate, seed, RNG_EVALUATE);
+    rng_seed(&q->rng_replay, seed, RNG_REPLAY);
+    rng_seed(&q->rng_target, seed, RNG_TARGET);
+    rng_seed(&q->rng_score, seed, RNG_SCORE);
+    rng_seed(&q->rng_temperature, seed, RNG_TEMPERATURE);
+    rng_seed(&q->rng_diagnose, seed, RNG_DIAGNOSE);
+}
+
+static dqs_status dqs_create(void **self, struct arena *arena, const struct algo_setup *setup, dqs_error *error)
+{
+    const struct dqs_options *o = setup->options;
+    TRY(check(o, error));
+    struct dqs *q = arena_new(arena, struct dqs, 1);
+    *q = (struct dqs){.o = *o, .setup = *setup};
+    int d = setup->act_dim, B = (int)o->batch, automatic = setup->terminates ? DQS_CRITICS_MIN : DQS_CRITICS_MEAN;
+    q->o.target_critics = o->target_critics == DQS_CRITICS_AUTO ? automatic : o->target_critics;
+    q->o.energy_critics = o->energy_critics == DQS_CRITICS_AUTO ? automatic : o->energy_critics;
+    features_create(&q->features, arena, setup->obs_dim, o->normalise_obs, (int)o->obs_octaves);
+    q->s = arena_new(arena, float, B * q->features.dim);
+
+    struct net_spec spec = {q->features.dim + d, 1, (int)o->critic_width, (int)o->critic_hidden, ACT_RELU, o->critic_layernorm,
+                            false};
+    twin_create(&q->critics, arena, &spec, B, o->lr_critic, o->weight_decay, !setup->act_only);
+    twin_energy_create(&q->energy, arena, &q->critics, (enum twin_combine)q->o.energy_critics, (enum squash)o->squash,
+                       setup->compute, q->features.dim, d, B);
+    struct policy_options policy = policy_choice(q);
+    policy_create(&q->policy, arena, &policy, setup->compute, &q->energy);
+    struct temperature_options temperature = {(enum temperature_mode)o->temperature, o->T, o->T_end, o->kappa, o->T_floor,
+                                              o->entropy_target, o->T_lr, o->T_steps ? o->T_steps : setup->total_steps};
+    temperature_create(&q->temperature, arena, &temperature, d, B);
+    q->score = (struct score_options){(enum score_form)o->estimator, (int)o->K, (int)o->K_low, o->sigma_low, o->mode_width,
+                                      o->score_clip, o->squash == SQUASH_BOX};
+    if (grid_possible(d))
+        grid_create(&q->grid, arena, &q->energy, setup->compute);
+    if (!setup->act_only)
+        create_buffers(q, arena);
+
+    struct rng init;
+    rng_seed(&init, setup->seed, RNG_INIT);
+    twin_initialise(&q->critics, (enum net_init)o->init, &init);
+    policy_initialise(&q->policy, &init);
+    seed_streams(q);
+    *self = q;
+    return DQS_OK;
+}
+
+static void dqs_visit(void *self, struct visitor *v)
+{
+    struct dqs *q = self;
+    bool learn = !q->setup.act_only;
+    policy_visit(&q->policy, v, learn);
+    twin_visit(&q->critics, v, learn);
+    normaliser_visit(&q->features.norm, v, "normaliser/");
+    temperature_visit(&q->temperature, v);
+    if (!learn)
+        return;
+    struct { const char *name; struct rng *rng; } streams[] = {
+        {"rng/act", &q->rng_act}, {"rng/evaluate", &q->rng_evaluate}, {"rng/replay", &q->rng_replay},
+        {"rng/target", &q->rng_target}, {"rng/score", &q->rng_score}, {"rng/temperature", &q->rng_temperature},
+        {"rng/diagnose", &q->rng_diagnose}};
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+        visit_vector(v, streams[i].name, VISIT_LEARN, VISIT_I64, &streams[i].rng->ticket, 1);
+    visit_long(v, "steps", VISIT_LEARN, &q->steps);
+    visit_long(v, "updates", VISIT_LEARN, &q->updates);
+    ring_visit(&q->replay, v);
+}
+
+const struct algo algo_dqs = {
+    .name = "dqs",
+    .doc = "Diffusion Q-Sampling: a diffusion policy that samples exp(Q/T)",
+    .options = dqs_option_table,
+    .options_size = sizeof(struct dqs_options),
+    .presets = dqs_preset_table,
+    .create = dqs_create,
+    .act = dqs_act,
+    .observe = dqs_observe,
+    .update_due = dqs_update_due,
+    .update = dqs_update,
+    .visit = dqs_visit,
+    .diagnose = dqs_diagnose,
+    .soft_value = dqs_soft_value,
+};

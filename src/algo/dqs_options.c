@@ -1,0 +1,115 @@
+#include "dqs_options.h"
+#include "diffusion_policy.h"
+#include "temperature.h"
+
+#define OPTIONS struct dqs_options
+#define INT OPTION_ROW_INT
+#define REAL OPTION_ROW_REAL
+#define BOOL OPTION_ROW_BOOL
+#define CHOICE OPTION_ROW_CHOICE
+
+/* The defaults are the preset `default`; its rows below only add what single tasks need. */
+const struct option dqs_option_table[] = {
+    /* networks */
+    INT(critic_width, "256", 16, 4096, "width of the critics' hidden layers, a multiple of 16", "paper"),
+    INT(critic_hidden, "2", 1, 8, "hidden layers of the critics", "paper"),
+    BOOL(critic_layernorm, "true", "normalise each hidden layer of the critics before its ReLU", "measured"),
+    INT(score_width, "256", 16, 4096, "width of the score network, a multiple of 16", "paper"),
+    INT(score_hidden, "2", 1, 8, "hidden layers of the score network", "paper"),
+    BOOL(score_residual, "true", "add each hidden layer's input to its output", "paper: skip connections"),
+    BOOL(score_layernorm, "false", "normalise the score network's hidden layers", "off"),
+    CHOICE(score_activation, "relu", "relu gelu mish tanh", "activation of the score network", "paper"),
+    INT(embed, "64", 2, 1024, "numbers that encode tau, and as many for T", "measured"),
+    CHOICE(init, "uniform", "uniform orthogonal", "initial weights", "PyTorch's default"),
+    BOOL(normalise_obs, "true", "running normalisation of observations", "measured"),
+    INT(obs_octaves, "0", 0, 12, "octaves of sines and cosines added to the observation", "off; gmm needs fine detail"),
+    /* diffusion */
+    CHOICE(squash, "paper", SQUASH_CHOICES, "where actions are bounded: after sampling, in the energy, or by the box", "paper"),
+    CHOICE(estimator, "gradient", SCORE_CHOICES, "form of the K-sample score estimate", "paper"),
+    INT(K, "4", 1, 4096, "Monte Carlo samples per state", "measured"),
+    INT(K_low, "2", 1, 4096, "the same below sigma_low, for estimator=shifted", "measured"),
+    REAL(sigma_low, "0.05", 0, 10, "noise below which all proposals are shifted", "measured"),
+    REAL(mode_width, "0.1", 1e-6, 10, "width of the modes for estimator=mixture", "measured"),
+    REAL(score_clip, "0", 0, 1e9, "largest norm of a score target; 0: none", "iDEM clips at 70"),
+    CHOICE(sampler, "ancestral", SAMPLER_CHOICES, "how the reverse process is integrated", "measured"),
+    INT(N, "6", 1, 5000, "integration steps", "measured"),
+    REAL(sigma_min, "0.01", 1e-8, 1, "smallest noise", "measured"),
+    REAL(sigma_max, "1", 1e-3, 100, "largest noise", "paper"),
+    REAL(score_gain, "20", 0, 1e6, "the network predicts S (1 + gain h)/gain; 0: S itself", "measured"),
+    CHOICE(loss_weight, "unit", "lambda unit", "weight of the score loss: h + 1e-3 on S, or 1 on the scaled score", "measured"),
+    CHOICE(noised, "buffer", "buffer policy", "whose actions are noised: the replay's, or the policy's at the next state", "paper"),
+    /* temperature */
+    CHOICE(temperature, "fixed", TEMPERATURE_CHOICES, "how T is set", "paper"),
+    REAL(T, "0.05", 1e-9, 1e9, "temperature, or where it starts", "paper"),
+    REAL(T_end, "1", 1e-9, 1e9, "where annealing ends", "paper: maze"),
+    INT(T_steps, "0", 0, 1e12, "environment steps of annealing; 0: the whole run", "paper: maze"),
+    REAL(kappa, "0.05", 1e-6, 100, "T as a share of the spread of Q, for temperature=relative", "measured"),
+    REAL(T_floor, "0.001", 1e-12, 1e6, "least T for relative and auto", "measured"),
+    REAL(entropy_target, "-0.3", -20, 0.69, "nats per action dimension for temperature=auto", "measured"),
+    REAL(T_lr, "0.02", 1e-6, 1, "speed of log T for temperature=auto", "measured"),
+    REAL(T_spread, "1", 1, 100, "the score network learns T within this factor, so that T can be chosen later", "measured"),
+    CHOICE(T_input, "relative", "absolute relative", "the network sees log T, or log of T over the current T", "measured"),
+    /* acting */
+    INT(particles, "1", 1, 256, "actions drawn per decision; one is chosen by softmax(Q/T)", "off"),
+    INT(corrector, "0", 0, 100, "Metropolis-adjusted Langevin steps after acting's diffusion", "measured"),
+    INT(corrector_target, "0", 0, 100, "the same in the value targets", "measured"),
+    REAL(corrector_step, "0.1", 1e-6, 1, "noise of one such step", "measured"),
+    REAL(eval_noise, "1", 0, 1, "diffusion noise at evaluation: 1 samples the policy, 0 only its start is random", "authors' code"),
+    /* learning */
+    CHOICE(target_critics, "auto", "min mean auto", "how twin critics enter the target; auto: mean unless the task ends", "measured"),
+    CHOICE(energy_critics, "auto", "min mean auto", "how twin critics enter the energy", "measured"),
+    REAL(gamma, "0.99", 0, 1, "discount", "paper"),
+    REAL(eta, "0.005", 0, 1, "Polyak step of the target critics", "paper"),
+    REAL(lr_critic, "3e-4", 0, 1, "learning rate of the critics", "paper"),
+    REAL(lr_actor, "1e-3", 0, 1, "learning rate of the score network", "measured"),
+    REAL(weight_decay, "0", 0, 1, "AdamW's decay, critics and score", "off"),
+    REAL(max_grad_norm, "0", 0, 1e9, "largest gradient norm; 0: none", "off"),
+    REAL(huber, "0", 0, 1e9, "width of the critics' Huber loss; 0: squared error", "off"),
+    REAL(reward_scale, "1", 1e-9, 1e9, "rewards are multiplied by this before learning", "off"),
+    INT(batch, "256", 4, 65536, "minibatch, a multiple of 4", "paper"),
+    INT(replay, "250000", 1, 1e9, "transitions kept", "paper"),
+    INT(warmup, "10000", 1, 1e9, "uniformly random steps before learning", "paper"),
+    REAL(updates_per_step, "1", 0, 100, "gradient steps per environment step", "paper"),
+    /* looking */
+    INT(diag_states, "16", 0, 2000, "visited states on which total variation is measured at evaluations; 0: never", "-"),
+    INT(diag_samples, "4096", 4, 1e6, "actions per such state", "-"),
+    {0},
+};
+
+#define BOX                                                                                                         \
+    "squash=box estimator=shifted K=8 N=10 sigma_min=0.02 sigma_max=1 temperature=relative corrector=3 "            \
+    "corrector_target=3 noised=policy "
+
+const struct option_preset dqs_preset_table[] = {
+    /* As printed. */
+    {"paper", NULL,
+     "critic_layernorm=false normalise_obs=false embed=256 squash=paper estimator=gradient K=1000 "
+     "sampler=euler-maruyama N=1000 sigma_min=1e-5 sigma_max=1 score_gain=0 loss_weight=lambda noised=buffer "
+     "temperature=fixed T=0.05 T_input=absolute target_critics=min energy_critics=min lr_critic=3e-4 lr_actor=3e-4 corrector=0 "
+     "corrector_target=0"},
+    {"paper", "maze", "temperature=anneal T=10 T_end=1 T_steps=250000"},
+    {"paper", "maze-small", "temperature=anneal T=10 T_end=1 T_steps=250000"},
+    {"paper", "gmm", "gamma=0 T=1 warmup=1000"},
+    {"paper", "pendulum", "warmup=1000"},
+    /* What is known of the authors' code. */
+    {"authors", NULL,
+     "critic_layernorm=false normalise_obs=false embed=128 score_activation=gelu score_hidden=3 init=orthogonal squash=paper "
+     "estimator=gradient K=1000 sampler=euler-maruyama N=500 sigma_min=1e-5 sigma_max=1 score_gain=0 loss_weight=lambda "
+     "noised=buffer temperature=fixed T=0.05 T_input=absolute target_critics=min energy_critics=min lr_critic=3e-4 lr_actor=3e-4 "
+     "corrector=0 corrector_target=0"},
+    {"authors", "maze", "temperature=anneal T=10 T_end=1 T_steps=250000"},
+    {"authors", "maze-small", "temperature=anneal T=10 T_end=1 T_steps=250000"},
+    {"authors", "gmm", "gamma=0 T=1 warmup=1000"},
+    {"authors", "pendulum", "warmup=1000"},
+    /* The best measured here. */
+    {"default", "gmm", BOX "corrector_target=0 gamma=0 temperature=fixed T=1 warmup=1000 obs_octaves=6 T_spread=3.3"},
+    {"default", "maze", BOX "temperature=auto T=1 warmup=5000 T_spread=3.3"},
+    {"default", "maze-small", BOX "temperature=auto T=1 warmup=5000 T_spread=3.3"},
+    {"default", "pendulum", BOX "warmup=1000"},
+    /* Small, for tests. */
+    {"quick", NULL, BOX "critic_width=128 score_width=128 embed=32 N=5 batch=128 warmup=1000 diag_states=4 diag_samples=1024"},
+    {"quick", "gmm", "gamma=0 temperature=fixed T=1 obs_octaves=6"},
+    {"quick", "maze", "temperature=auto T=1"},
+    {"quick", "maze-small", "temperature=auto T=1"},
+    {0},
+};

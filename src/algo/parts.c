@@ -1,0 +1,123 @@
+#include "parts.h"
+#include "embed.h"
+#include <math.h>
+#include <string.h>
+
+void features_create(struct features *f, struct arena *arena, int obs_dim, bool normalise, int octaves)
+{
+    normaliser_create(&f->norm, arena, obs_dim, normalise);
+    f->octaves = octaves;
+    f->dim = obs_dim * (1 + 2 * octaves);
+    f->row = arena_new(arena, float, obs_dim);
+}
+
+void features_of(const struct features *f, float *out, const float *obs, int rows)
+{
+    int dim = f->norm.dim;
+    if (f->octaves == 0) {
+        normaliser_apply(&f->norm, out, obs, rows);
+        return;
+    }
+    for (int r = 0; r < rows; r++) {
+        normaliser_apply(&f->norm, f->row, obs + (size_t)r * (size_t)dim, 1);
+        embed_octaves(out + (size_t)r * (size_t)f->dim, f->row, dim, f->octaves);
+    }
+}
+
+void join_rows(float *x, const float *left, int left_dim, const float *right, int right_dim, int rows)
+{
+    size_t l = (size_t)left_dim, d = (size_t)right_dim;
+    for (size_t r = 0; r < (size_t)rows; r++) {
+        memcpy(x + r * (l + d), left + r * l, sizeof *x * l);
+        memcpy(x + r * (l + d) + l, right + r * d, sizeof *x * d);
+    }
+}
+
+/* ---------------------------------------------------------------- twin critics */
+void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *spec, int batch, double lr, double decay,
+                 bool learn)
+{
+    for (int i = 0; i < 2; i++) {
+        net_create(&twin->net[i], arena, spec);
+        if (!learn)
+            continue;
+        net_create(&twin->target[i], arena, spec);
+        net_create(&twin->gradient[i], arena, spec);
+        adam_create(&twin->adam[i], arena, twin->net[i].count, lr, decay);
+        tape_create(&twin->tape[i], arena, spec, batch, TAPE_TRAIN);
+        tape_create(&twin->target_tape[i], arena, spec, batch, TAPE_INFER);
+        twin->q[i] = arena_new(arena, float, batch);
+        twin->dq[i] = arena_new(arena, float, batch);
+    }
+}
+
+void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng)
+{
+    for (int i = 0; i < 2; i++) {
+        net_initialise(&twin->net[i], init, 1, rng);
+        if (twin->target[i].params)
+            memcpy(twin->target[i].params, twin->net[i].params, sizeof(float) * twin->net[i].count);
+    }
+}
+
+void td_target(const struct compute *compute, struct twin *twin, float *y, const float *reward, const float *terminated,
+               const float *x_next, int rows, double gamma, enum twin_combine combine)
+{
+    struct net_pass pass[2];
+    for (int i = 0; i < 2; i++)
+        pass[i] = (struct net_pass){&twin->target[i], &twin->target_tape[i], x_next, twin->q[i], NULL, NULL, rows};
+    net_forward(compute, pass, 2);
+    for (int r = 0; r < rows; r++) {
+        float a = twin->q[0][r], b = twin->q[1][r];
+        float value = combine == TWIN_MIN ? fminf(a, b) : 0.5f * (a + b);
+        y[r] = reward[r] + (float)gamma * (1 - terminated[r]) * value;
+    }
+}
+
+double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows, double huber,
+                double max_norm, double *mean_q)
+{
+    struct net_pass pass[2];
+    double squares = 0, sum = 0;
+    for (int i = 0; i < 2; i++)
+        pass[i] = (struct net_pass){&twin->net[i], &twin->tape[i], x, twin->q[i], twin->dq[i], &twin->gradient[i], rows};
+    net_forward(compute, pass, 2);
+    for (int i = 0; i < 2; i++)
+        for (int r = 0; r < rows; r++) {
+            double error = (double)twin->q[i][r] - y[r];
+            squares += error * error;
+            sum += twin->q[i][r];
+            double bounded = huber > 0 ? fmin(huber, fmax(-huber, error)) : error;
+            twin->dq[i][r] = (float)(2 * bounded / rows);
+        }
+    net_backward(compute, pass, 2);
+    for (int i = 0; i < 2; i++)
+        adam_step(compute, &twin->adam[i], twin->net[i].params, twin->gradient[i].params, max_norm);
+    *mean_q = sum / (2 * rows);
+    return squares / (2 * rows);
+}
+
+void twin_blend(const struct compute *compute, struct twin *twin, double eta)
+{
+    for (int i = 0; i < 2; i++)
+        polyak_blend(compute, &twin->target[i], &twin->net[i], eta);
+}
+
+void twin_visit(struct twin *twin, struct visitor *visitor, bool learn)
+{
+    static const char *const critic[] = {"critic0/", "critic1/"}, *const target[] = {"target0/", "target1/"},
+                             *const adam[] = {"critic0_adam/", "critic1_adam/"};
+    for (int i = 0; i < 2; i++) {
+        net_visit(&twin->net[i], visitor, critic[i], VISIT_POLICY);
+        if (!learn)
+            continue;
+        net_visit(&twin->target[i], visitor, target[i], VISIT_LEARN);
+        adam_visit(&twin->adam[i], visitor, adam[i]);
+    }
+}
+
+void uniform_actions(float *action, int n, struct rng *rng)
+{
+    for (int i = 0; i < n; i++)
+        action[i] = (float)(2 * rng_uniform(rng) - 1);
+}

@@ -1,0 +1,48 @@
+/* parts: verbs of the papers that more than one algorithm uses, as functions on arrays. Never a base class. */
+#ifndef ALGO_PARTS_H
+#define ALGO_PARTS_H
+
+#include "adam.h"
+#include "net.h"
+#include "normaliser.h"
+#include "ring.h"
+
+/* ---- features: what the networks see of an observation: normalised, then (optionally) with sines and cosines */
+struct features {
+    struct normaliser norm;
+    int octaves, dim; /* dim: features per observation */
+    float *row;       /* one normalised observation */
+};
+void features_create(struct features *f, struct arena *arena, int obs_dim, bool normalise, int octaves);
+void features_of(const struct features *f, float *out, const float *obs, int rows);
+
+/* [s | a] side by side: x [rows x (features + act_dim)] */
+void join_rows(float *x, const float *left, int left_dim, const float *right, int right_dim, int rows);
+
+/* ---- twin critics */
+enum twin_combine { TWIN_MIN, TWIN_MEAN };
+
+struct twin {
+    struct net net[2], target[2], gradient[2];
+    struct adam adam[2];
+    struct tape tape[2], target_tape[2];
+    float *q[2], *dq[2]; /* [batch] */
+};
+/* learn false: the nets alone, for acting. */
+void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *spec, int batch, double lr, double decay,
+                 bool learn);
+void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng);
+/* y = r + gamma (1 - terminated) min-or-mean of Q_target(x'), x' [rows x in] */
+void td_target(const struct compute *compute, struct twin *twin, float *y, const float *reward, const float *terminated,
+               const float *x_next, int rows, double gamma, enum twin_combine combine);
+/* One Adam step of both critics on (Q(x) - y)^2, or on Huber's loss where huber > 0 gives the width of its parabola. Returns
+ * the mean squared error; *mean_q receives the mean value. */
+double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows, double huber,
+                double max_norm, double *mean_q);
+void twin_blend(const struct compute *compute, struct twin *twin, double eta);
+void twin_visit(struct twin *twin, struct visitor *visitor, bool learn);
+
+/* ---- random actions before learning starts: uniform in the box */
+void uniform_actions(float *action, int n, struct rng *rng);
+
+#endif

@@ -1,0 +1,136 @@
+#include "twin_energy.h"
+#include <math.h>
+
+#define CHUNK 128 /* rows through the critics at a time */
+
+struct twin_energy_work {
+    struct tape tape[2];
+    float *a, *q[2], *dq[2], *da[2]; /* a, da [CHUNK x act_dim]; q, dq [CHUNK] */
+};
+
+float squash_action(enum squash squash, float u)
+{
+    return squash == SQUASH_BOX ? fminf(1, fmaxf(-1, u)) : tanhf(u);
+}
+
+float unsquash_action(enum squash squash, float a)
+{
+    if (squash != SQUASH_LATENT)
+        return a; /* box: itself; paper: buffer actions are noised as they are */
+    return atanhf(fminf(0.999f, fmaxf(-0.999f, a)));
+}
+
+/* q [rows] and, if wanted, da [rows x act_dim] = dQ/da, of the combined critics. */
+static void critics(const struct twin_energy *e, struct twin_energy_work *w, float *q, float *da, const float *a,
+                    const int *owner, int rows)
+{
+    int d = e->act_dim;
+    for (int i = 0; i < 2; i++) {
+        const struct net *net = &e->twin->net[i];
+        int width = net->spec.width;
+        e->k->add_inputs(w->tape[i].pre[0], e->base[i], owner, a, net_weight(net, 0) + (size_t)e->feature_dim * (size_t)width,
+                         rows, d, width);
+        net_rest(e->k, net, &w->tape[i], w->q[i], 0, rows);
+    }
+    for (int r = 0; r < rows; r++) {
+        bool first = w->q[0][r] < w->q[1][r];
+        bool mean = e->combine == TWIN_MEAN;
+        q[r] = mean ? 0.5f * (w->q[0][r] + w->q[1][r]) : first ? w->q[0][r] : w->q[1][r];
+        w->dq[0][r] = mean ? 0.5f : first;
+        w->dq[1][r] = mean ? 0.5f : !first;
+    }
+    if (!da)
+        return;
+    for (int i = 0; i < 2; i++) {
+        net_back(e->k, &e->twin->net[i], &w->tape[i], w->dq[i], 0, rows);
+        net_input_gradient(e->k, &e->twin->net[i], &w->tape[i], i == 0 ? da : w->da[1], 0, rows, e->feature_dim, d);
+    }
+    for (int i = 0; i < rows * d; i++)
+        da[i] += w->da[1][i];
+}
+
+static void eval_as_is(void *self, float *logp, float *grad, const float *y, const int *owner, int rows, int thread)
+{
+    const struct twin_energy *e = self;
+    int d = e->act_dim;
+    for (int at = 0; at < rows; at += CHUNK) {
+        int n = rows - at < CHUNK ? rows - at : CHUNK;
+        float *g = grad ? grad + (size_t)at * (size_t)d : NULL;
+        critics(e, &e->work[thread], logp + at, g, y + (size_t)at * (size_t)d, owner + at, n);
+        for (int r = 0; r < n; r++) {
+            float inverse_T = e->inverse_T[owner[at + r]];
+            logp[at + r] *= inverse_T;
+            for (int j = 0; g && j < d; j++)
+                g[r * d + j] *= inverse_T;
+        }
+    }
+}
+
+static void eval_latent(void *self, float *logp, float *grad, const float *y, const int *owner, int rows, int thread)
+{
+    const struct twin_energy *e = self;
+    int d = e->act_dim;
+    float *a = e->work[thread].a;
+    for (int at = 0; at < rows; at += CHUNK) {
+        int n = rows - at < CHUNK ? rows - at : CHUNK;
+        const float *u = y + (size_t)at * (size_t)d;
+        float *g = grad ? grad + (size_t)at * (size_t)d : NULL;
+        for (int i = 0; i < n * d; i++)
+            a[i] = tanhf(u[i]);
+        eval_as_is(self, logp + at, g, a, owner + at, n, thread);
+        for (int i = 0; i < n * d; i++) { /* log(1 - tanh^2 u) = 2 (log 2 - |u| - log(1 + exp(-2|u|))) */
+            float size = fabsf(u[i]);
+            logp[at + i / d] += 2 * (0.69314718f - size - log1pf(expf(-2 * size)));
+            if (g)
+                g[i] = g[i] * (1 - a[i] * a[i]) - 2 * a[i];
+        }
+    }
+}
+
+void twin_energy_create(struct twin_energy *e, struct arena *arena, const struct twin *twin, enum twin_combine combine,
+                        enum squash squash, const struct compute *compute, int feature_dim, int act_dim, int states)
+{
+    const struct net_spec *spec = &twin->net[0].spec;
+    int threads = pool_threads(compute->pool);
+    *e = (struct twin_energy){.twin = twin, .combine = combine, .k = compute->k, .feature_dim = feature_dim,
+                              .act_dim = act_dim, .states = states};
+    e->boxed = (struct energy){act_dim, eval_as_is, e};
+    e->squashed = (struct energy){act_dim, squash == SQUASH_LATENT ? eval_latent : eval_as_is, e};
+    e->inverse_T = arena_new(arena, float, states);
+    e->work = arena_new(arena, struct twin_energy_work, threads);
+    for (int i = 0; i < 2; i++)
+        e->base[i] = arena_new(arena, float, (size_t)states * (size_t)spec->width);
+    for (int t = 0; t < threads; t++) {
+        e->work[t].a = arena_new(arena, float, CHUNK * act_dim);
+        for (int i = 0; i < 2; i++) {
+            tape_create(&e->work[t].tape[i], arena, spec, CHUNK, TAPE_INPUT_GRADIENT);
+            e->work[t].q[i] = arena_new(arena, float, CHUNK);
+            e->work[t].dq[i] = arena_new(arena, float, CHUNK);
+            e->work[t].da[i] = arena_new(arena, float, CHUNK * act_dim);
+        }
+    }
+}
+
+struct prepare {
+    struct twin_energy *e;
+    const float *features;
+    int states;
+};
+
+static void prepare_tile(void *context, int tile, int thread)
+{
+    (void)thread;
+    struct prepare *p = context;
+    struct twin_energy *e = p->e;
+    int row0 = tile / 2 * NET_TILE, critic = tile % 2, left = p->states - row0, width = e->twin->net[0].spec.width;
+    net_part(e->k, &e->twin->net[critic], e->base[critic] + (size_t)row0 * (size_t)width,
+             p->features + (size_t)row0 * (size_t)e->feature_dim, left < NET_TILE ? left : NET_TILE, 0, e->feature_dim, true);
+}
+
+void twin_energy_prepare(struct twin_energy *e, const struct compute *compute, const float *features, int states, double T)
+{
+    struct prepare p = {e, features, states};
+    pool_run(compute->pool, 2 * ((states + NET_TILE - 1) / NET_TILE), prepare_tile, &p);
+    for (int i = 0; i < states; i++)
+        e->inverse_T[i] = (float)(1 / T);
+}

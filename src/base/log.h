@@ -1,0 +1,22 @@
+/* log: numbers on their way out. An algorithm reports named numbers into a sink and does not know who listens. */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdarg.h>
+
+/* Means of named numbers since the last flush. Fixed capacity, no allocation. */
+#define LOG_CAPACITY 96
+struct log_sink {
+    int count;
+    struct {
+        const char *name; /* a literal: "train/critic_loss" */
+        double sum;
+        long n;
+    } rows[LOG_CAPACITY];
+};
+void log_add(struct log_sink *sink, const char *name, double value); /* mean over calls; sink may be NULL */
+void log_set(struct log_sink *sink, const char *name, double value); /* last value wins */
+double log_mean(const struct log_sink *sink, const char *name);      /* NaN if absent */
+void log_clear(struct log_sink *sink);
+
+#endif

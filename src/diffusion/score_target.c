@@ -1,0 +1,175 @@
+#include "score_target.h"
+#include "truncnorm.h"
+#include <math.h>
+#include <string.h>
+
+#define MOST_DIMS 64
+
+int score_tile_states(const struct score_options *o)
+{
+    int states = 128 / o->K / 4 * 4;
+    return states > 0 ? states : 1;
+}
+
+void score_scratch_create(struct score_scratch *s, struct arena *arena, const struct score_options *o, int dim)
+{
+    s->states = score_tile_states(o);
+    size_t rows = (size_t)s->states * (size_t)(o->K > o->K_low ? o->K : o->K_low), d = (size_t)dim;
+    s->owner = arena_new(arena, int, rows + (size_t)s->states);
+    s->first = arena_new(arena, int, s->states);
+    s->count = arena_new(arena, int, s->states);
+    s->y = arena_new(arena, float, rows * d);
+    s->logw = arena_new(arena, float, rows);
+    s->weight0 = arena_new(arena, float, rows + (size_t)s->states);
+    s->grad = arena_new(arena, float, rows * d);
+    s->centre = arena_new(arena, float, (size_t)s->states * d);
+    s->shift = arena_new(arena, float, (size_t)s->states * d);
+}
+
+static bool all_shifted(const struct score_options *o, double sigma)
+{
+    return o->form == SCORE_SHIFTED && sigma < o->sigma_low;
+}
+
+/* shift [n x dim] = grad L(x), x first brought into the box. Zero for the forms that do not shift. */
+static void find_shifts(const struct score_options *o, const struct energy *e, struct score_scratch *s, const float *x, int first,
+                        int n, int thread)
+{
+    int d = e->dim;
+    memset(s->shift, 0, sizeof *s->shift * (size_t)(n * d));
+    if (o->form != SCORE_SHIFTED)
+        return;
+    for (int i = 0; i < n; i++)
+        s->owner[i] = first + i;
+    for (int i = 0; i < n * d; i++) {
+        float v = x[(size_t)first * (size_t)d + (size_t)i];
+        s->centre[i] = o->box ? fminf(1, fmaxf(-1, v)) : v;
+    }
+    e->eval(e->self, s->weight0, s->shift, s->centre, s->owner, n, thread);
+}
+
+/* Two components, plain and shifted; sample i uses the shifted one in every second pair. */
+struct proposal {
+    struct truncnorm plain[MOST_DIMS], shifted[MOST_DIMS];
+};
+
+static bool uses_shift(const struct score_options *o, bool all, int i)
+{
+    return all || (o->form == SCORE_SHIFTED && (i / 2) % 2 == 1);
+}
+
+static double log_add_exp(double a, double b)
+{
+    return a > b ? a + log1p(exp(b - a)) : b + log1p(exp(a - b));
+}
+
+/* Draws the count samples of one state into y and their log importance weights, log N(y; x, h) - log q(y), into logw. */
+static void propose(const struct score_options *o, const struct kernels *k, float *y, float *logw, const float *x,
+                    const float *shift, double h, int count, int d, uint64_t word0, const struct rng *rng, uint64_t ticket)
+{
+    double sigma = sqrt(h);
+    bool all = all_shifted(o, sigma), box = o->box;
+    int half = (count + 1) / 2 * d;
+    float u[half];
+    struct proposal p;
+    if (box)
+        k->uniforms(u, (size_t)half, rng->key, ticket, word0);
+    else
+        k->normals(u, (size_t)half, rng->key, ticket, word0);
+    for (int j = 0; j < d; j++) {
+        double moved = x[j] + h * shift[j], far = 1 + 2 * sigma;
+        moved = box ? fmin(far, fmax(-far, moved)) : moved;
+        p.shifted[j] = p.plain[j] = (struct truncnorm){.std = sigma, .centre = x[j]};
+        p.shifted[j].centre = moved;
+        if (box && !all)
+            truncnorm_prepare(&p.plain[j], x[j], sigma);
+        if (box && o->form == SCORE_SHIFTED)
+            truncnorm_prepare(&p.shifted[j], moved, sigma);
+    }
+    for (int i = 0; i < count; i++) {
+        bool shifted = uses_shift(o, all, i);
+        double log_target = 0, log_plain = 0, log_shifted = 0;
+        for (int j = 0; j < d; j++) {
+            const struct truncnorm *t = shifted ? &p.shifted[j] : &p.plain[j];
+            float draw = u[i / 2 * d + j];
+            double v = box ? truncnorm_sample(t, i % 2 ? 1 - draw : draw) : t->centre + sigma * (i % 2 ? -draw : draw);
+            double z = (v - x[j]) / sigma;
+            log_target -= 0.5 * z * z;
+            log_plain += truncnorm_log_density(&p.plain[j], v);
+            log_shifted += truncnorm_log_density(&p.shifted[j], v);
+            y[i * d + j] = (float)v;
+        }
+        double log_q = o->form != SCORE_SHIFTED ? log_plain : all ? log_shifted : log_add_exp(log_plain, log_shifted);
+        logw[i] = (float)(log_target - log_q);
+    }
+}
+
+static void clip_norm(float *S, int d, double most)
+{
+    double squares = 0;
+    for (int j = 0; j < d; j++)
+        squares += (double)S[j] * S[j];
+    if (most > 0 && squares > most * most)
+        for (int j = 0; j < d; j++)
+            S[j] *= (float)(most / sqrt(squares));
+}
+
+/* How much of the gradient form goes into S. */
+static double gradient_share(const struct score_options *o, double h)
+{
+    switch (o->form) {
+    case SCORE_GRADIENT: return 1;
+    case SCORE_MIXTURE: return o->mode_width * o->mode_width / (o->mode_width * o->mode_width + h);
+    default: return 0;
+    }
+}
+
+static void combine(float *S, const float *w, const float *y, const float *grad, const float *x, double share, double h, int count,
+                    int d)
+{
+    for (int j = 0; j < d; j++) {
+        double by_gradient = 0, by_value = 0;
+        for (int i = 0; i < count; i++) {
+            by_value += (double)w[i] * (y[i * d + j] - x[j]);
+            if (share > 0)
+                by_gradient += (double)w[i] * grad[i * d + j];
+        }
+        S[j] = (float)(share * by_gradient + (1 - share) * by_value / h);
+    }
+}
+
+void score_tile(const struct score_options *o, const struct kernels *k, const struct energy *energy, float *S, float *ess,
+                const float *x, const float *h, int first, int n, const struct rng *rng, uint64_t ticket,
+                struct score_scratch *s, int thread)
+{
+    int d = energy->dim, rows = 0;
+    uint64_t words = ((uint64_t)(o->K + 1) / 2 * (uint64_t)d + 3) / 4 * 4; /* of random numbers per state */
+    bool gradients = o->form == SCORE_GRADIENT || o->form == SCORE_MIXTURE;
+    find_shifts(o, energy, s, x, first, n, thread);
+    for (int i = 0; i < n; i++) {
+        int state = first + i;
+        s->first[i] = rows;
+        s->count[i] = all_shifted(o, sqrt(h[state])) ? o->K_low : o->K;
+        propose(o, k, s->y + (size_t)rows * (size_t)d, s->weight0 + rows, x + (size_t)state * (size_t)d, s->shift + i * d,
+                h[state], s->count[i], d, (uint64_t)state * words, rng, ticket);
+        for (int c = 0; c < s->count[i]; c++)
+            s->owner[rows++] = state;
+    }
+    energy->eval(energy->self, s->logw, gradients ? s->grad : NULL, s->y, s->owner, rows, thread);
+    for (int i = 0; i < n; i++) {
+        int state = first + i, at = s->first[i], count = s->count[i];
+        float *w = s->logw + at;
+        for (int c = 0; c < count; c++)
+            w[c] += s->weight0[at + c];
+        k->softmax(w, count);
+        double squares = 0;
+        for (int c = 0; c < count; c++)
+            squares += (double)w[c] * w[c];
+        if (ess)
+            ess[state] = (float)(1 / squares);
+        size_t row = (size_t)state * (size_t)d;
+        combine(S + row, w, s->y + (size_t)at * (size_t)d, s->grad + (size_t)at * (size_t)d, x + row,
+                gradient_share(o, h[state]), h[state], count, d);
+        clip_norm(S + row, d, o->clip);
+    }
+}

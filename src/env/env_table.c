@@ -1,0 +1,117 @@
+/* env_table: which environments there are, and how one that is not built in is loaded from a shared object.
+ */
+#include "env.h"
+#include "gmm.h"
+#include "maze.h"
+#include "pendulum.h"
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+const dqs_env_type *const env_table[] = {&gmm_type, &maze_type, &maze_small_type, &pendulum_type, NULL};
+
+static int plain(char c) {
+    return c == '_' ? '-' : tolower((unsigned char)c);
+}
+
+static bool same_name(const char *a, const char *b) {
+    while (*a && plain(*a) == plain(*b))
+        a++, b++;
+    return *a == *b;
+}
+
+const dqs_env_type *env_find(const char *name) {
+    for (int i = 0; env_table[i]; i++)
+        if (same_name(name, env_table[i]->name))
+            return env_table[i];
+    return NULL;
+}
+
+dqs_status env_check_type(const dqs_env_type *type, dqs_error *error) {
+    if (!type)
+        return fail(error, DQS_E_USAGE, "environment type: is NULL; hand over a filled dqs_env_type");
+    /* A forgotten size field holds 0 or, with the fields shifted, a pointer: both are caught here before any
+     * other field is believed. A larger struct comes from a later header, whose added fields are optional. */
+    if (type->size < sizeof(dqs_env_type) || type->size > 64 * sizeof(dqs_env_type))
+        return fail(
+            error, DQS_E_USAGE,
+            "environment type: its size field is %zu, not %zu; set .size = sizeof(dqs_env_type) and build "
+            "against the dqs.h of this library",
+            type->size, sizeof(dqs_env_type));
+    if (!type->name || !type->name[0])
+        return fail(error, DQS_E_USAGE, "environment type: has no name; set .name");
+    const char *missing = !type->open    ? "open"
+                          : !type->close ? "close"
+                          : !type->reset ? "reset"
+                          : !type->step  ? "step"
+                                         : NULL;
+    if (missing)
+        return fail(error, DQS_E_USAGE,
+                    "%s: the callback '%s' is NULL; open, close, reset and step are required", type->name,
+                    missing);
+    if (!type->get_state != !type->set_state)
+        return fail(error, DQS_E_USAGE, "%s: has only one of get_state and set_state; give both or none",
+                    type->name);
+    return DQS_OK;
+}
+
+static bool is_path(const char *name) {
+    size_t length = strlen(name);
+    return strchr(name, '/') || (length > 3 && strcmp(name + length - 3, ".so") == 0);
+}
+
+static dqs_status load_plugin(const dqs_env_type **type, void **handle, const char *path, dqs_error *error) {
+    char local[1024];
+    /* Without a slash dlopen would search the system's library folders instead of the current one. */
+    int length = snprintf(local, sizeof local, "%s%s", strchr(path, '/') ? "" : "./", path);
+    if (length < 0 || (size_t)length >= sizeof local)
+        return fail(error, DQS_E_IO, "%.60s...: the path of the plug-in is too long; use a shorter one",
+                    path);
+    void *library = dlopen(local, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return fail(error, DQS_E_IO, "%s: cannot load the plug-in: %.250s", local, dlerror());
+    const dqs_env_type *(*entry)(void);
+    void *symbol = dlsym(library, "dqs_plugin");
+    memcpy(&entry, &symbol, sizeof entry); /* C has no cast from an object to a function pointer */
+    if (!symbol) {
+        dlclose(library);
+        return fail(error, DQS_E_FORMAT,
+                    "%s: is not an environment plug-in; export `const dqs_env_type *dqs_plugin(void)`",
+                    local);
+    }
+    const dqs_env_type *found = entry();
+    dqs_error inner = {0};
+    dqs_status status = env_check_type(found, &inner);
+    if (status != DQS_OK) {
+        dlclose(library);
+        return fail(error, DQS_E_FORMAT, "%.150s: %.300s", local, inner.message);
+    }
+    *type = found;
+    *handle = library;
+    return DQS_OK;
+}
+
+dqs_status env_load(const dqs_env_type **type, void **handle, const char *name, dqs_error *error) {
+    *type = NULL;
+    *handle = NULL;
+    if (is_path(name))
+        return load_plugin(type, handle, name, error);
+    *type = env_find(name);
+    if (*type)
+        return DQS_OK;
+    char known[256] = "";
+    for (int i = 0; env_table[i]; i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", env_table[i]->name);
+    }
+    return fail(error, DQS_E_UNKNOWN,
+                "environment '%.60s': there is none of that name; known are %s, or give the "
+                "path of a plug-in (./name.so)",
+                name, known);
+}
+
+void env_unload(void *handle) {
+    if (handle)
+        dlclose(handle);
+}

@@ -1,0 +1,108 @@
+/* simd: a small vocabulary of vectors of VW floats on the compiler's vector extension, the same source for every
+ * instruction set. Polynomials were fitted by least squares at Chebyshev nodes (tools/fit_vmath.py); relative errors are
+ * below 3e-7, the bound tests/test_math.c checks. */
+#ifndef MATH_SIMD_H
+#define MATH_SIMD_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__AVX512F__)
+#define VW 16
+#elif defined(__AVX__)
+#define VW 8
+#else
+#define VW 4
+#endif
+
+typedef float vf __attribute__((vector_size(4 * VW)));
+typedef int32_t vi __attribute__((vector_size(4 * VW)));
+typedef uint32_t vu __attribute__((vector_size(4 * VW)));
+
+#define SIMD static inline __attribute__((always_inline))
+
+SIMD vf vf_load(const float *p) { vf x; memcpy(&x, p, sizeof x); return x; }
+SIMD void vf_store(float *p, vf x) { memcpy(p, &x, sizeof x); }
+SIMD vf vf_all(float x) { return x - (vf){0}; }
+SIMD vi vi_all(int32_t x) { return x - (vi){0}; }
+SIMD vf vf_if(vi mask, vf yes, vf no) { return (vf)(((vi)yes & mask) | ((vi)no & ~mask)); }
+SIMD vf vf_positive(vf x) { return (vf)((vi)x & (x > 0)); }
+SIMD vf vf_min(vf a, vf b) { return vf_if(a < b, a, b); }
+SIMD vf vf_max(vf a, vf b) { return vf_if(a > b, a, b); }
+
+SIMD float vf_sum(vf x) /* fixed order: a binary tree over the lanes */
+{
+    float lane[VW];
+    vf_store(lane, x);
+    for (int half = VW / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; i++)
+            lane[i] += lane[i + half];
+    return lane[0];
+}
+
+/* sqrt lane by lane: one instruction after vectorisation */
+SIMD vf vf_sqrt(vf x)
+{
+    vf y;
+    for (int i = 0; i < VW; i++)
+        y[i] = __builtin_sqrtf(x[i]);
+    return y;
+}
+
+SIMD vf vf_exp(vf x)
+{
+    x = vf_min(vf_max(x, vf_all(-87.0f)), vf_all(88.0f));
+    vf shifted = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
+    vi n = (vi)shifted - 0x4B400000;
+    vf k = shifted - 12582912.0f;
+    vf r = (x - k * 0.693359375f) + k * 2.12194440e-4f;
+    vf p = (((0.001393454234f * r + 0.008363776467f) * r + 0.041666456811f) * r + 0.166665733581f) * r + 0.500000001428f;
+    vf y = (p * r + 1.0f) * r + 1.0f;
+    return y * (vf)((n + 127) << 23);
+}
+
+/* x > 0 and normal */
+SIMD vf vf_log(vf x)
+{
+    vi bits = (vi)x;
+    vi e = (bits - 0x3F3504F3) >> 23; /* mantissa in [sqrt 1/2, sqrt 2) */
+    vf f = (vf)(bits - (e << 23)) - 1.0f;
+    vf n = __builtin_convertvector(e, vf);
+    vf p = -0.078666677934f * f + 0.12821749431f;
+    p = p * f - 0.131016337661f;
+    p = p * f + 0.141890002945f;
+    p = p * f - 0.166276000438f;
+    p = p * f + 0.200019689018f;
+    p = p * f - 0.250007722067f;
+    p = p * f + 0.333333214591f;
+    p = p * f - 0.499999976619f;
+    return (p * f * f + f + n * -2.12194440e-4f) + n * 0.693359375f;
+}
+
+SIMD vf vf_tanh(vf x)
+{
+    vf e = vf_exp(vf_max(x + x, vf_all(-40.0f)));
+    vf y = 1.0f - 2.0f / (e + 1.0f);
+    vf x2 = x * x; /* near 0 the difference above loses digits */
+    vf small = x * (1.0f + x2 * (-0.333333333f + x2 * (0.133333333f - 0.053968254f * x2)));
+    return vf_if(x2 < 0.01f, small, y);
+}
+
+/* cos and sin of 2 pi u, u in [0,1) */
+SIMD void vf_circle(vf u, vf *cosine, vf *sine)
+{
+    vf shifted = u * 4.0f + 12582912.0f;
+    vi quarter = (vi)shifted - 0x4B400000;
+    vf r = u - (shifted - 12582912.0f) * 0.25f; /* in [-1/8, 1/8], exact */
+    vf v = r * r;
+    vf s = ((((41.472890545259f * v - 76.697868142569f) * v + 81.605204728566f) * v - 41.34170215345f) * v +
+            6.283185307152f) * r;
+    vf c = (((59.22028813432f * v - 85.44284839779f) * v + 64.939316172088f) * v - 19.739208650244f) * v + 0.999999999953f;
+    vi odd = -(quarter & 1);
+    vf cc = vf_if(odd, s, c), ss = vf_if(odd, c, s);
+    vi negative_cosine = ((quarter + 1) & 2) << 30, negative_sine = (quarter & 2) << 30;
+    *cosine = (vf)((vi)cc ^ negative_cosine);
+    *sine = (vf)((vi)ss ^ negative_sine);
+}
+
+#endif

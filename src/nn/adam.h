@@ -1,0 +1,28 @@
+/* adam: Adam and AdamW (decay > 0) over flat parameter arrays, and the Polyak average of target networks. */
+#ifndef NN_ADAM_H
+#define NN_ADAM_H
+
+#include "compute.h"
+#include "net.h"
+#include "visit.h"
+
+struct adam_options {
+    double lr, beta1, beta2, eps, decay;
+};
+
+struct adam {
+    struct adam_options options;
+    size_t n;
+    float *m, *v;
+    long t; /* updates done */
+};
+
+void adam_create(struct adam *adam, struct arena *arena, size_t n, double lr, double decay);
+/* params -= step; max_norm > 0 scales the gradient down to that norm first. Returns the norm of the gradient. */
+double adam_step(const struct compute *compute, struct adam *adam, float *params, float *gradient, double max_norm);
+void adam_visit(struct adam *adam, struct visitor *visitor, const char *name);
+
+/* target += eta (source - target) */
+void polyak_blend(const struct compute *compute, struct net *target, const struct net *source, double eta);
+
+#endif

@@ -1,0 +1,504 @@
+/* run: makes, resumes, saves and frees a run, and owns its folder. */
+#include "run.h"
+#include "build_info.h"
+#include "clock.h"
+#include "evaluate.h"
+#include "file.h"
+#include "loop.h"
+#include "number.h"
+#include "watch.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void run_path(const struct run *run, char path[RUN_PATH_SIZE], const char *file)
+{
+    snprintf(path, RUN_PATH_SIZE, "%.*s/%s", RUN_PATH_SIZE - 64, run->dir, file);
+}
+
+/* ---------------------------------------------------------------- the state, named once */
+
+static void visit_log(struct run *run, struct visitor *v)
+{
+    int mark = visit_enter(v, "log/");
+    long count = run->log.count;
+    char names[LOG_CAPACITY][RUN_LOG_NAME] = {{0}};
+    double sums[LOG_CAPACITY] = {0};
+    long terms[LOG_CAPACITY] = {0};
+    for (int i = 0; i < run->log.count; i++) {
+        snprintf(names[i], RUN_LOG_NAME, "%s", run->log.rows[i].name);
+        sums[i] = run->log.rows[i].sum;
+        terms[i] = run->log.rows[i].n;
+    }
+    visit_long(v, "count", VISIT_LEARN, &count);
+    visit_matrix(v, "names", VISIT_LEARN, VISIT_U8, names, LOG_CAPACITY, RUN_LOG_NAME);
+    visit_vector(v, "sums", VISIT_LEARN, VISIT_I64, sums,
+                 LOG_CAPACITY); /* as bits: a diagnostic may be NaN */
+    visit_vector(v, "terms", VISIT_LEARN, VISIT_I64, terms, LOG_CAPACITY);
+    visit_leave(v, mark);
+    /* The visitor may have been a reader. */
+    memcpy(run->log_names, names, sizeof names);
+    run->log.count = (int)(count < 0 ? 0 : count > LOG_CAPACITY ? LOG_CAPACITY : count);
+    for (int i = 0; i < run->log.count; i++) {
+        run->log_names[i][RUN_LOG_NAME - 1] = 0;
+        run->log.rows[i].name = run->log_names[i];
+        run->log.rows[i].sum = sums[i];
+        run->log.rows[i].n = terms[i];
+    }
+}
+
+static void visit_counters(void *object, struct visitor *v)
+{
+    struct run *run = object;
+    struct run_counters *c = &run->count;
+    int mark = visit_enter(v, "run/");
+    visit_long(v, "step", VISIT_LEARN, &c->step);
+    visit_long(v, "episodes", VISIT_LEARN, &c->episodes);
+    visit_long(v, "updates", VISIT_LEARN, &c->updates);
+    visit_long(v, "evaluations", VISIT_LEARN, &c->evaluations);
+    visit_double(v, "eval_mean", VISIT_LEARN, &c->eval_mean);
+    visit_double(v, "best_mean", VISIT_LEARN, &c->best_mean);
+    visit_double(v, "last_return", VISIT_LEARN, &c->last_return);
+    visit_vector(v, "window_return", VISIT_LEARN, VISIT_F64, c->window_return, RUN_WINDOW);
+    visit_vector(v, "window_length", VISIT_LEARN, VISIT_F64, c->window_length, RUN_WINDOW);
+    visit_log(run, v);
+    visit_leave(v, mark);
+}
+
+static void visit_envs(void *object, struct visitor *v)
+{
+    int mark = visit_enter(v, "env/");
+    env_batch_visit(object, v);
+    visit_leave(v, mark);
+}
+
+uint64_t run_hash(struct run *run)
+{
+    env_batch_capture(run->envs);
+    return checkpoint_hash(run->parts, CHECKPOINT_ALL);
+}
+
+dqs_status run_check_numbers(struct run *run, dqs_error *error)
+{
+    char name[CHECKPOINT_NAME_SIZE];
+    size_t index;
+    if (!checkpoint_find_bad(run->parts, name, &index))
+        return DQS_OK;
+    return fail(error, DQS_E_NUMERIC, "%s[%zu] is not a finite number; try a smaller learning rate", name,
+                index);
+}
+
+/* ---------------------------------------------------------------- saving */
+
+static dqs_status save(struct run *run, const char *file, int kinds, dqs_error *error)
+{
+    char path[RUN_PATH_SIZE], text[6][NUMBER_TEXT_SIZE];
+    const dqs_spec *spec = &run->envs->spec;
+    const long whole[] = {spec->obs_dim, spec->act_dim, spec->terminates, run->count.step};
+    for (int i = 0; i < 4; i++)
+        snprintf(text[i], sizeof text[i], "%ld", whole[i]);
+    dqs_progress progress;
+    run_progress(run, &progress);
+    number_write(text[4], progress.seconds);
+    number_write(text[5], progress.eval_mean);
+    char *yaml = config_write(run->config, NULL);
+    if (!yaml)
+        return fail(error, DQS_E_MEMORY, "%s: out of memory", run->dir);
+    const struct safetensors_pair metadata[] = {{"env", run->config->env_name},
+                                                {"algo", run->algo->name},
+                                                {"obs_dim", text[0]},
+                                                {"act_dim", text[1]},
+                                                {"terminates", text[2]},
+                                                {"step", text[3]},
+                                                {"seconds", text[4]},
+                                                {"eval_mean", text[5]},
+                                                {"version", DQS_VERSION},
+                                                {"config", yaml},
+                                                {NULL, NULL}};
+    run_path(run, path, file);
+    dqs_status status = checkpoint_save(path, run->parts, kinds, metadata, error);
+    free(yaml);
+    return status;
+}
+
+dqs_status run_save_policy(struct run *run, const char *file, dqs_error *error)
+{
+    TRY(run_check_numbers(run, error));
+    return save(run, file, VISIT_POLICY, error);
+}
+
+dqs_status run_save(struct run *run, dqs_error *error)
+{
+    env_batch_capture(run->envs);
+    TRY(run_check_numbers(run, error));
+    TRY(save(run, "checkpoint.safetensors", CHECKPOINT_ALL, error));
+    return save(run, "policy.safetensors", VISIT_POLICY, error);
+}
+
+static void read_cpu(char *name, size_t size)
+{
+    char line[300];
+    FILE *info = fopen("/proc/cpuinfo", "r");
+    snprintf(name, size, "unknown");
+    while (info && fgets(line, sizeof line, info)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon)
+            continue;
+        line[strcspn(line, "\n")] = 0;
+        snprintf(name, size, "%s", colon + 1 + strspn(colon + 1, " "));
+        break;
+    }
+    if (info)
+        fclose(info);
+}
+
+/* config.yaml: every option as resolved, and what the results were made with. */
+static dqs_status write_config(struct run *run, dqs_error *error)
+{
+    char path[RUN_PATH_SIZE], cpu[200], date[24], threads[NUMBER_TEXT_SIZE];
+    read_cpu(cpu, sizeof cpu);
+    clock_stamp(date, sizeof date);
+    snprintf(threads, sizeof threads, "%d", pool_threads(run->compute->pool));
+    const struct config_note notes[] = {{"version", dqs_version()},
+                                        {"build", BUILD_TYPE " " BUILD_GIT},
+                                        {"blas", BUILD_BLAS_VERSION},
+                                        {"date", date},
+                                        {"cpu", cpu},
+                                        {"kernels", run->compute->k->name},
+                                        {"threads", threads},
+                                        {NULL, NULL}};
+    char *yaml = config_write(run->config, notes);
+    if (!yaml)
+        return fail(error, DQS_E_MEMORY, "%s: out of memory", run->dir);
+    run_path(run, path, "config.yaml");
+    dqs_status status = file_write_text(path, yaml, error);
+    free(yaml);
+    return status;
+}
+
+/* ---------------------------------------------------------------- making */
+
+static dqs_status build_learner(struct run *run, dqs_error *error)
+{
+    const struct run_options *o = run->options;
+    const dqs_spec *spec = &run->envs->spec;
+    long most = o->final_episodes > o->eval_episodes ? o->final_episodes : o->eval_episodes;
+    long rows = most < EVALUATE_ROWS ? most : EVALUATE_ROWS;
+    run->max_rows = (int)(rows > o->n_envs ? rows : o->n_envs);
+    struct algo_setup setup = {.compute = run->compute,
+                               .options = run->config->value.algo,
+                               .obs_dim = spec->obs_dim,
+                               .act_dim = spec->act_dim,
+                               .n_envs = (int)o->n_envs,
+                               .total_steps = o->steps,
+                               .seed = (uint64_t)o->seed,
+                               .terminates = spec->terminates,
+                               .max_rows = run->max_rows};
+    TRY(run->algo->create(&run->self, &run->arena, &setup, error));
+    run->parts[0] = (struct checkpoint_part){visit_counters, run};
+    run->parts[1] = (struct checkpoint_part){visit_envs, run->envs};
+    run->parts[2] = (struct checkpoint_part){run->algo->visit, run->self};
+    run->obs = arena_new(&run->arena, float, o->n_envs * spec->obs_dim);
+    run->action = arena_new(&run->arena, float, o->n_envs * spec->act_dim);
+    return DQS_OK;
+}
+
+/* All but the folder. Takes over the configuration, also when it fails. */
+static dqs_status build(struct run **out, struct config *config, dqs_error *error)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out) {
+        config_free(config);
+        return fail(error, DQS_E_MEMORY, "run: out of memory");
+    }
+    struct run *run = *out;
+    run->lock = -1;
+    run->config = config;
+    run->options = &config->value.run;
+    run->algo = config->algo;
+    if (!config->env)
+        return fail(error, DQS_E_USAGE, "run: no environment chosen; `dqs envs` lists them");
+    long threads = run->options->threads > 0 ? run->options->threads : sysconf(_SC_NPROCESSORS_ONLN);
+    run->compute = compute_create((int)(threads > 0 ? threads : 1), run->options->kernels, error);
+    if (!run->compute)
+        return error && error->status != DQS_OK ? error->status : DQS_E_OPTION;
+    TRY(env_batch_create(&run->envs, &run->arena, config->env, run->options->env_options,
+                         (int)run->options->n_envs, (uint64_t)run->options->seed, run->compute->pool, error));
+    return build_learner(run, error);
+}
+
+static void start_clock(struct run *run)
+{
+    run->started = run->watched = run->mark[0].time = run->mark[1].time = clock_seconds();
+    run->mark[0].step = run->mark[1].step = run->count.step;
+}
+
+/* --init-from: what is needed to act, and the learner's arrays; the optimiser, generators and counters begin
+ * anew. */
+struct taking {
+    struct run *run;
+    struct visitor *reader;
+};
+
+static void take_tensor(void *context, const char *name, enum visit_kind kind, enum visit_type type, int rank,
+                        const size_t *shape, void *data)
+{
+    const struct taking *t = context;
+    const char *last = strrchr(name, '/');
+    bool moment = strstr(name, "adam") || (last && (strcmp(last, "/m") == 0 || strcmp(last, "/v") == 0));
+    bool replay = kind == VISIT_REPLAY && t->run->options->init_replay;
+    bool network = kind == VISIT_POLICY || (kind == VISIT_LEARN && type == VISIT_F32 && !moment);
+    if (replay || network)
+        t->reader->tensor(t->reader->context, name, kind, type, rank, shape, data);
+}
+
+static void visit_taken(void *object, struct visitor *reader)
+{
+    struct taking taking = {object, reader};
+    struct visitor v = {.tensor = take_tensor, .context = &taking};
+    taking.run->algo->visit(taking.run->self, &v);
+}
+
+static dqs_status init_from(struct run *run, dqs_error *error)
+{
+    char path[RUN_PATH_SIZE];
+    const char *source = run->options->init_from;
+    if (!source[0])
+        return DQS_OK;
+    snprintf(path, sizeof path, "%s/checkpoint.safetensors", source);
+    struct checkpoint_part parts[] = {{visit_taken, run}, {NULL, NULL}};
+    return checkpoint_load(file_exists(path) ? path : source, parts, CHECKPOINT_ALL, error);
+}
+
+static dqs_status enter_folder(struct run *run, dqs_error *error)
+{
+    char path[RUN_PATH_SIZE];
+    TRY(file_make_folders(run->dir, error));
+    TRY(file_lock(run->dir, &run->lock, error));
+    run_path(run, path, "checkpoint.safetensors");
+    if (file_exists(path))
+        return fail(error, DQS_E_USAGE,
+                    "%.200s: already holds a run; go on with `dqs resume %.200s`, or choose another "
+                    "folder with --out",
+                    run->dir, run->dir);
+    return DQS_OK;
+}
+
+static void choose_folder(struct run *run)
+{
+    const struct run_options *o = run->options;
+    const char *name = o->name[0] ? o->name : run->config->preset;
+    if (o->out[0])
+        snprintf(run->dir, sizeof run->dir, "%s", o->out);
+    else
+        snprintf(run->dir, sizeof run->dir, "runs/%s/%s/%s-s%ld", run->config->env->name, run->algo->name,
+                 name, o->seed);
+    for (size_t n = strlen(run->dir); n > 1 && run->dir[n - 1] == '/'; n--)
+        run->dir[n - 1] = 0;
+}
+
+static dqs_status start(struct run *run, dqs_error *error)
+{
+    TRY(env_batch_reset(run->envs, error));
+    TRY(init_from(run, error));
+    choose_folder(run);
+    TRY(enter_folder(run, error));
+    TRY(write_config(run, error));
+    TRY(metrics_open(&run->metrics, run->dir, -1, error));
+    start_clock(run);
+    return DQS_OK;
+}
+
+/* A failed making leaves nothing but its message. */
+static dqs_status hand_over(struct run **out, struct run *run, dqs_status status)
+{
+    if (status != DQS_OK) {
+        run_free(run);
+        run = NULL;
+    }
+    *out = run;
+    return status;
+}
+
+dqs_status run_create(struct run **out, const struct config *config, dqs_error *error)
+{
+    struct config *own;
+    struct run *run = NULL;
+    *out = NULL;
+    TRY(config_clone(&own, config, error));
+    dqs_status status = build(&run, own, error);
+    if (status == DQS_OK)
+        status = start(run, error);
+    return hand_over(out, run, status);
+}
+
+/* ---------------------------------------------------------------- resuming */
+
+static dqs_status load_config(struct config **config, const char *dir, const struct algo *algo,
+                              const dqs_env_type *env, dqs_error *error)
+{
+    char path[RUN_PATH_SIZE], *text;
+    size_t size;
+    snprintf(path, sizeof path, "%.*s/config.yaml", RUN_PATH_SIZE - 64, dir);
+    TRY(file_read(path, &text, &size, error));
+    dqs_status status = config_from_yaml(config, text, size, path, algo, env, true, error);
+    free(text);
+    return status;
+}
+
+static dqs_status load_state(struct run *run, dqs_error *error)
+{
+    char path[RUN_PATH_SIZE];
+    struct safetensors file;
+    run_path(run, path, "checkpoint.safetensors");
+    if (!file_exists(path))
+        return fail(error, DQS_E_IO, "%.300s: no checkpoint was saved yet; start again with `dqs train`",
+                    run->dir);
+    TRY(safetensors_open(path, &file, error));
+    dqs_status status = checkpoint_restore(&file, path, run->parts, CHECKPOINT_ALL, error);
+    const char *seconds = safetensors_metadata(&file, "seconds");
+    if (status == DQS_OK && (!seconds || !number_read(seconds, &run->seconds_before)))
+        run->seconds_before = 0;
+    safetensors_close(&file);
+    TRY(status);
+    return env_batch_restore(run->envs, error);
+}
+
+static dqs_status reopen(struct run *run, bool longer, dqs_error *error)
+{
+    char path[RUN_PATH_SIZE];
+    TRY(load_state(run, error));
+    if (longer)
+        TRY(write_config(run, error));
+    TRY(metrics_open(&run->metrics, run->dir, run->count.step, error));
+    run_path(run, path, "DONE");
+    if (!run_done(run))
+        remove(path);
+    start_clock(run);
+    return DQS_OK;
+}
+
+static dqs_status set_number(struct config *config, const char *key, long value, dqs_error *error)
+{
+    char text[NUMBER_TEXT_SIZE];
+    snprintf(text, sizeof text, "%ld", value);
+    return value > 0 ? config_set(config, key, text, error) : DQS_OK;
+}
+
+dqs_status run_resume(struct run **out, const char *dir, const struct algo *algo, const dqs_env_type *env,
+                      long steps, long threads, dqs_error *error)
+{
+    struct config *config;
+    struct run *run = NULL;
+    int lock;
+    *out = NULL;
+    TRY(load_config(&config, dir, algo, env, error));
+    dqs_status status = set_number(config, "steps", steps, error);
+    if (status == DQS_OK)
+        status = set_number(config, "threads", threads, error);
+    if (status == DQS_OK)
+        status = file_lock(dir, &lock, error);
+    if (status != DQS_OK) {
+        config_free(config);
+        return status;
+    }
+    status = build(&run, config, error);
+    if (!run) {
+        close(lock);
+        return status;
+    }
+    run->lock = lock;
+    snprintf(run->dir, sizeof run->dir, "%s", dir);
+    if (status == DQS_OK)
+        status = reopen(run, steps > 0, error);
+    return hand_over(out, run, status);
+}
+
+void run_free(struct run *run)
+{
+    if (!run)
+        return;
+    metrics_close(run->metrics);
+    evaluate_free(run->evaluator);
+    env_batch_close(run->envs);
+    compute_free(run->compute);
+    arena_free(&run->arena);
+    config_free(run->config);
+    if (run->lock >= 0)
+        close(run->lock);
+    free(run);
+}
+
+/* ---------------------------------------------------------------- training */
+
+void run_count_step(struct run *run)
+{
+    struct run_counters *c = &run->count;
+    const struct env_batch *envs = run->envs;
+    c->step += envs->n;
+    for (int i = 0; i < envs->n; i++) {
+        if (!envs->terminated[i] && !envs->truncated[i])
+            continue;
+        c->window_return[c->episodes % RUN_WINDOW] = c->last_return = envs->finished_return[i];
+        c->window_length[c->episodes % RUN_WINDOW] = (double)envs->finished_length[i];
+        c->episodes++;
+    }
+}
+
+bool run_done(const struct run *run)
+{
+    return run->count.step >= run->options->steps;
+}
+
+void run_stop(struct run *run)
+{
+    atomic_store(&run->stop, true);
+}
+
+/* The message of a failure says where, and what is left to go on with. */
+static dqs_status explain(const struct run *run, dqs_status status, const dqs_error *inner, dqs_error *error)
+{
+    char path[RUN_PATH_SIZE];
+    run_path(run, path, "checkpoint.safetensors");
+    return fail(error, status, "step %ld: %.300s%s", run->count.step, inner->message,
+                file_exists(path) ? "; the last checkpoint is untouched" : "");
+}
+
+dqs_status run_train(struct run *run, long n, dqs_error *error)
+{
+    dqs_error inner = {0};
+    char done[RUN_PATH_SIZE];
+    run_path(run, done, "DONE");
+    long left = run->options->steps - run->count.step;
+    if (left <= 0 && file_exists(done))
+        return DQS_OK;
+    dqs_status status = loop_run(run, run->count.step + (n < 0 || n > left ? left : n), &inner);
+    if (status == DQS_OK && run_done(run))
+        status = watch_final(run, &inner);
+    else if (status == DQS_OK && atomic_exchange(&run->stop, false)) {
+        status = run_save(run, &inner);
+        if (status == DQS_OK)
+            return fail(error, DQS_STOPPED, "stopped at step %ld of %ld; go on with `dqs resume %.400s`",
+                        run->count.step, run->options->steps, run->dir);
+    }
+    return status == DQS_OK ? DQS_OK : explain(run, status, &inner, error);
+}
+
+void run_progress(const struct run *run, dqs_progress *out)
+{
+    const struct run_counters *c = &run->count;
+    double now = clock_seconds(), since = now - run->mark[0].time;
+    long made = c->step - run->mark[0].step, left = run->options->steps - c->step;
+    double speed = since > 0 ? (double)made / since : 0;
+    *out = (dqs_progress){.step = c->step,
+                          .total_steps = run->options->steps,
+                          .episodes = c->episodes,
+                          .updates = c->updates,
+                          .seconds = run->seconds_before + now - run->started,
+                          .steps_per_second = speed,
+                          .eta_seconds = speed > 0 && left > 0 ? (double)left / speed : 0,
+                          .last_return = c->episodes > 0 ? c->last_return : (double)NAN,
+                          .eval_mean = c->evaluations > 0 ? c->eval_mean : (double)NAN};
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Installs what is missing, and nothing else. `tools/setup.sh build` for building and running, `tools/setup.sh test`
+# for the tests too. When all is there it says nothing and takes a fraction of a second.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+purpose=${1:-build}
+
+say() { printf 'setup: %s\n' "$*"; }
+die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+have_library() { have pkg-config && pkg-config --exists "$1"; }
+
+# Prints the packages (Debian names) whose work cannot be done yet. Things are tried rather than looked up in a
+# package list, so that a compiler from elsewhere counts too.
+missing_packages() {
+    can_compile || echo build-essential
+    have cmake && cmake_is_new_enough || echo cmake
+    have ninja || echo ninja-build
+    have pkg-config || echo pkg-config
+    have_library openblas || echo libopenblas-dev
+    have_library yaml-0.1 || echo libyaml-dev
+    have_library jansson || echo libjansson-dev
+    have_library cairo || echo libcairo2-dev
+    if [ "$purpose" = test ]; then
+        have_library cmocka || echo libcmocka-dev
+        if ! have clang; then
+            echo clang
+            echo libclang-rt-14-dev
+        elif ! clang_can_fuzz; then
+            echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+        fi
+        find_python >/dev/null || echo python3-venv
+    fi
+}
+
+can_compile() { # with the C library's headers; C++ for the check that dqs.h is fit for it
+    have cc && have c++ && echo '#include <stdio.h>' | cc -E -x c - >/dev/null 2>&1
+}
+
+cmake_is_new_enough() {
+    local version
+    version=$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p')
+    [ "$(printf '%s\n3.22\n' "$version" | sort -V | head -n 1)" = 3.22 ]
+}
+
+clang_can_fuzz() { # the sanitizers' own libraries are a package apart
+    [ -e "$(clang -print-file-name="libclang_rt.fuzzer-$(uname -m).a")" ] ||
+        compgen -G "$(clang -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a" >/dev/null
+}
+
+find_python() { # prints a Python that is at least 3.11 and can make virtual environments
+    local python
+    for python in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
+        if have "$python" && "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$python"
+            return 0
+        fi
+    done
+    return 1
+}
+
+install_packages() {
+    local packages=("$@") as_root=()
+    if ! have apt-get; then
+        die "missing: ${packages[*]} (Debian's names). Install them with this system's package manager, then try again."
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        if have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+            as_root=(sudo)
+        else
+            die "missing: ${packages[*]}. As root, type:
+    apt-get update && apt-get install -y --no-install-recommends ${packages[*]}
+then try again."
+        fi
+    fi
+    say "installing with apt: ${packages[*]}"
+    "${as_root[@]}" apt-get -qq update || say "apt-get update failed; trying with the package lists that are there"
+    # dpkg's chatter only when something goes wrong
+    if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -qq --no-install-recommends install \
+        "${packages[@]}" >"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        die "apt-get could not install them; see the lines above"
+    fi
+}
+
+setup_python() {
+    local stamp=.venv/installed-requirements.txt python
+    cmp -s tools/requirements-test.txt "$stamp" && [ -x .venv/bin/python ] && .venv/bin/python -c '' 2>/dev/null && return
+    python=$(find_python) || die "no Python >= 3.11 with venv; try: apt-get install python3-venv"
+    say "making .venv with $("$python" --version) and installing tools/requirements-test.txt into it (about 350 MB)"
+    rm -rf .venv
+    "$python" -m venv .venv
+    if ! .venv/bin/python -m pip install --disable-pip-version-check --quiet -r tools/requirements-test.txt >"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        die "pip could not install the test packages; see the lines above"
+    fi
+    cp tools/requirements-test.txt "$stamp"
+}
+
+case $purpose in build | test) ;; *) die "what for? tools/setup.sh build, or tools/setup.sh test" ;; esac
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+mapfile -t packages < <(missing_packages)
+if [ ${#packages[@]} -gt 0 ]; then
+    install_packages "${packages[@]}"
+    mapfile -t packages < <(missing_packages)
+    [ ${#packages[@]} -eq 0 ] || die "still missing after the installation: ${packages[*]}"
+fi
+if [ "$purpose" = test ]; then
+    setup_python
+fi
