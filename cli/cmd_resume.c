@@ -19,7 +19,7 @@ int cmd_resume(int argc, char **argv)
     bool json = false, quiet = false;
     const struct args_flag flags[] = {
         {"--steps", "N", "a new total of environment steps", .text = &steps_text},
-        {"--threads", "N", "worker threads (default: as the run has); the results are the same", .text = &threads_text},
+        {"--threads", "N", "worker threads; the results are the same", .text = &threads_text},
         {"--json", NULL, "one JSON line on stdout, everything else on stderr", .on = &json},
         {"--quiet", NULL, "no progress, only the result", .on = &quiet},
         {0},

@@ -1,5 +1,6 @@
-/* oracle: what the numerical tests share: fixtures, comparisons, the list of kernels this processor runs, and a network in
- * double precision, written apart from src/nn, that can freeze the kinks of ReLU for finite differences. */
+/* oracle: what the numerical tests share: fixtures, comparisons, the list of kernels this processor runs,
+ * and a network in double precision, written apart from src/nn, that can freeze the kinks of ReLU for
+ * finite differences. */
 #ifndef TESTS_ORACLE_H
 #define TESTS_ORACLE_H
 
@@ -46,8 +47,8 @@ ORACLE void assert_arrays(const char *what, const float *a, const float *b, size
     double size = largest(b, n);
     for (size_t i = 0; i < n; i++)
         if (!(fabs((double)a[i] - (double)b[i]) <= tolerance * size))
-            fail_msg("%s[%zu]: %.9g is not within %g of %.9g (largest %.9g)", what, i, (double)a[i], tolerance * size,
-                     (double)b[i], size);
+            fail_msg("%s[%zu]: %.9g is not within %g of %.9g (largest %.9g)", what, i, (double)a[i],
+                     tolerance * size, (double)b[i], size);
 }
 
 ORACLE void assert_bits(const char *what, const void *a, const void *b, size_t bytes)
@@ -56,7 +57,8 @@ ORACLE void assert_bits(const char *what, const void *a, const void *b, size_t b
         fail_msg("%s: other bits", what);
 }
 
-/* Upper end of chi-square with `df` degrees of freedom that is passed once in about 30000 times (Wilson-Hilferty). */
+/* Upper end of chi-square with `df` degrees of freedom that is passed once in about 30000 times (Wilson-
+ * Hilferty). */
 ORACLE double chi_square_limit(int df)
 {
     double t = 2.0 / (9.0 * df), root = 1 - t + 4.0 * sqrt(t);
@@ -73,7 +75,7 @@ ORACLE const struct kernels *kernels_named(const char *name)
     return kernels_select(&k, name, NULL) == DQS_OK ? k : NULL;
 }
 
-#define FOR_KERNELS(k)                                              \
+#define FOR_KERNELS(k)                                                    \
     for (size_t kernel_i = 0; kernel_i < COUNT(kernel_names); kernel_i++) \
         for (const struct kernels *k = kernels_named(kernel_names[kernel_i]); k; k = NULL)
 
@@ -107,7 +109,8 @@ ORACLE void fixture_open(struct fixture *f, const char *name)
     dqs_error error = {0};
     size_t size;
     snprintf(path, sizeof path, "%s/%s", FIXTURES, name);
-    if (file_read(path, &f->bytes, &size, &error) != DQS_OK || safetensors_parse(f->bytes, size, &f->file, &error) != DQS_OK)
+    if (file_read(path, &f->bytes, &size, &error) != DQS_OK ||
+        safetensors_parse(f->bytes, size, &f->file, &error) != DQS_OK)
         fail_msg("%s: %s", path, error.message);
 }
 
@@ -174,7 +177,8 @@ ORACLE void reference_row(const struct net *net, double *y, const float *x, stru
         for (int j = 0; j < w; j++)
             variance += (z[j] - mean) * (z[j] - mean) / w;
         for (int j = 0; j < w; j++) {
-            double v = s->layernorm ? (z[j] - mean) / sqrt(variance + 1e-5) : z[j], a = reference_act(v, s->act);
+            double v = s->layernorm ? (z[j] - mean) / sqrt(variance + 1e-5) : z[j],
+                   a = reference_act(v, s->act);
             if (kinks.side && s->act == ACT_RELU) {
                 unsigned char *side = &kinks.side[l * w + j];
                 *side = kinks.frozen ? *side : v > 0;

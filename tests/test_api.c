@@ -269,7 +269,7 @@ static void agent_saves_and_loads(void **state)
 {
     (void)state;
     dqs_error error = {0};
-    dqs_agent *one, *two;
+    dqs_agent *one, *two, *none;
     dqs_config *config = configure(NULL, "agent", 1);
     ok(dqs_agent_create(&one, config, 2, 1, 2, &error), &error);
     ok(dqs_agent_create(&two, config, 2, 1, 2, &error), &error);
@@ -296,7 +296,8 @@ static void agent_saves_and_loads(void **state)
     assert_int_equal(dqs_agent_act(one, obs, 3, DQS_ACT_EXPLORE, a, &error), DQS_E_USAGE);
     assert_int_equal(dqs_agent_observe(one, obs, action, reward, bad, flags, flags, &error), DQS_E_NUMERIC);
     assert_non_null(strstr(error.message, "next_obs"));
-    assert_int_equal(dqs_agent_create(&two, config, 0, 1, 2, &error), DQS_E_USAGE);
+    assert_int_equal(dqs_agent_create(&none, config, 0, 1, 2, &error), DQS_E_USAGE);
+    assert_null(none);
     dqs_agent_free(one);
     dqs_agent_free(two);
     dqs_config_free(config);

@@ -24,6 +24,7 @@ TOP = Path(__file__).resolve().parent.parent
 TIMEOUT = 900  # seconds for one program
 TAIL = 60      # lines of a failed program that are shown,
 WIDTH = 300    # and characters of each
+RUNNING = set() # programs under way
 TAP_LINE = re.compile(r"^(ok|not ok) \d+ (- |# SKIP )?(.*)$")
 TAP_PLAN = re.compile(r"^1\.\.(\d+)$")
 
@@ -69,13 +70,32 @@ def run(command, timeout=TIMEOUT, cwd=TOP, env=None):
                                    stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
     except OSError as problem:
         return 127, f"{command[0]}: {problem}"
+    RUNNING.add(process)
     try:
         output, _ = process.communicate(timeout=timeout)
         return process.returncode, output
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL) # the group is our own: started above in its own session
+        stop(process)
         output, _ = process.communicate()
         return None, f"{output}\nno end after {timeout} s"
+    finally:
+        RUNNING.discard(process)
+
+
+def stop(process):
+    """Ends a program and what it started: they are a session of their own."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def interrupted(number, _):
+    """Ctrl-C and SIGTERM do not reach the sessions of the programs: nothing may be left running."""
+    for process in list(RUNNING):
+        stop(process)
+    print(f"\ntest: stopped by {signal.Signals(number).name}", flush=True)
+    os._exit(128 + number)
 
 
 def ending(code):
@@ -135,10 +155,19 @@ def run_programs(stage, folder, label=None, wrapper=(), env=None):
     if not tests:
         stage.check(False, f"{folder} has no unit tests", "nothing to run")
     env = {**(env or {}), "CMOCKA_MESSAGE_OUTPUT": "TAP"}
+    seconds = {}
+
+    def timed(test):
+        begin = time.monotonic()
+        result = run([*wrapper, *test["command"]], cwd=test["cwd"], env=env)
+        seconds[test["name"]] = time.monotonic() - begin
+        return result
+
     with ThreadPoolExecutor(os.cpu_count() or 1) as workers:
-        runs = [workers.submit(run, [*wrapper, *t["command"]], cwd=t["cwd"], env=env) for t in tests]
-        for test, done in zip(tests, runs):
-            count_tap(stage, test["name"], *done.result())
+        for test, result in zip(tests, workers.map(timed, tests)):
+            count_tap(stage, test["name"], *result)
+    slowest = sorted(seconds, key=seconds.get)[-3:][::-1]
+    stage.remark += " slowest: " + ", ".join(f"{name} {seconds[name]:.0f} s" for name in slowest)
 
 
 def run_examples(stage, folder, env=None):
@@ -148,6 +177,28 @@ def run_examples(stage, folder, env=None):
             code, output = run(test["command"], env=env)
             if "example" in test["labels"]:
                 stage.check(code == 0, f"{test['name']}: {ending(code)}", output)
+
+
+def run_pytest(stage, folder, files, env=None):
+    """Python tests of the programs in a build folder."""
+    report = TOP / folder / "pytest.xml"
+    report.unlink(missing_ok=True)
+    code, output = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, files],
+                       timeout=2 * TIMEOUT, env={**(env or {}), "DQS_BUILD": str(TOP / folder)})
+    if not report.exists():
+        stage.check(False, f"pytest: {ending(code)}", output)
+        return
+    failed = 0
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        name = f"{case.get('classname')}::{case.get('name')}"
+        problem = case.find("failure") if case.find("failure") is not None else case.find("error")
+        if case.find("skipped") is not None:
+            stage.skip(name, case.find("skipped").get("message"))
+        else:
+            failed += problem is not None
+            stage.check(problem is None, name, "" if problem is None else problem.text or "")
+    if code not in (0, 1) or (code == 1 and not failed):
+        stage.check(False, f"pytest: {ending(code)}", output)
 
 
 # ---------------------------------------------------------------- stages
@@ -167,24 +218,7 @@ def stage_unit(stage, _):
 
 
 def stage_pytest(stage, _):
-    report = TOP / "build" / "pytest.xml"
-    report.unlink(missing_ok=True)
-    code, output = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, "tests"],
-                       timeout=2 * TIMEOUT)
-    if not report.exists():
-        stage.check(False, f"pytest: {ending(code)}", output)
-        return
-    failed = 0
-    for case in ElementTree.parse(report).getroot().iter("testcase"):
-        name = f"{case.get('classname')}::{case.get('name')}"
-        problem = case.find("failure") if case.find("failure") is not None else case.find("error")
-        if case.find("skipped") is not None:
-            stage.skip(name, case.find("skipped").get("message"))
-        else:
-            failed += problem is not None
-            stage.check(problem is None, name, "" if problem is None else problem.text or "")
-    if code not in (0, 1) or (code == 1 and not failed):
-        stage.check(False, f"pytest: {ending(code)}", output)
+    run_pytest(stage, "build", "tests")
 
 
 def stage_examples(stage, _):
@@ -198,11 +232,12 @@ def stage_clang(stage, _):
 
 
 def stage_asan(stage, _):
-    env = {"ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1",
+    env = {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1",
            "LSAN_OPTIONS": f"suppressions={TOP / 'tests' / 'lsan.supp'}:print_suppressions=0"}
     if build(stage, "asan"):
         run_programs(stage, "build-asan", env=env)
         run_examples(stage, "build-asan", env=env)
+        run_pytest(stage, "build-asan", "tests/test_cli.py", env=env)
 
 
 def stage_tsan(stage, _):
@@ -338,6 +373,8 @@ def main():
     unknown = [name for name in options.stages if name not in STAGES]
     if unknown:
         parser.error(f"no stage {unknown[0]}; there are {' '.join(STAGES)}")
+    signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGTERM, interrupted)
     total, start = Stage(), time.monotonic()
     for name in options.stages or STAGES:
         function, title = STAGES[name]

@@ -2,17 +2,25 @@
 #include <math.h>
 #include <string.h>
 
+/* The middles of side^d cells of the box. */
+static float *lattice(struct arena *arena, int *points, int side, int d)
+{
+    *points = d == 1 ? side : side * side;
+    float *action = arena_new(arena, float, *points * d);
+    for (int i = 0; i < *points; i++)
+        for (int j = 0; j < d; j++) {
+            int index = j == 0 ? i % side : i / side;
+            action[i * d + j] = 2 * ((float)index + 0.5f) / (float)side - 1;
+        }
+    return action;
+}
+
 void grid_create(struct boltzmann_grid *g, struct arena *arena, const struct twin_energy *energy, const struct compute *compute)
 {
     int d = energy->act_dim, threads = pool_threads(compute->pool);
-    *g = (struct boltzmann_grid){.energy = energy, .compute = compute, .dim = d,
-                                 .points = d == 1 ? GRID_SIDE : GRID_SIDE * GRID_SIDE};
-    g->action = arena_new(arena, float, g->points * d);
-    for (int i = 0; i < g->points; i++)
-        for (int j = 0; j < d; j++) {
-            int index = j == 0 ? i % GRID_SIDE : i / GRID_SIDE;
-            g->action[i * d + j] = 2 * ((float)index + 0.5f) / GRID_SIDE - 1;
-        }
+    *g = (struct boltzmann_grid){.energy = energy, .compute = compute, .dim = d};
+    g->action = lattice(arena, &g->points, GRID_SIDE, d);
+    g->coarse = lattice(arena, &g->coarse_points, GRID_SIDE / 2, d);
     g->logp = arena_new(arena, float *, threads);
     g->owner = arena_new(arena, int *, threads);
     for (int t = 0; t < threads; t++) {
@@ -21,13 +29,13 @@ void grid_create(struct boltzmann_grid *g, struct arena *arena, const struct twi
     }
 }
 
-/* Probabilities of the grid's points at one state; returns log sum exp. */
-static double solve(const struct boltzmann_grid *g, int state, int thread)
+/* Probabilities of n points at one state; returns log mean exp. */
+static double solve(const struct boltzmann_grid *g, const float *action, int n, int state, int thread)
 {
-    for (int i = 0; i < g->points; i++)
+    for (int i = 0; i < n; i++)
         g->owner[thread][i] = state;
-    g->energy->boxed.eval(g->energy->boxed.self, g->logp[thread], NULL, g->action, g->owner[thread], g->points, thread);
-    return g->compute->k->softmax(g->logp[thread], g->points);
+    g->energy->boxed.eval(g->energy->boxed.self, g->logp[thread], NULL, action, g->owner[thread], n, thread);
+    return g->compute->k->softmax(g->logp[thread], n) - log(n);
 }
 
 static int pick(const float *p, int n, double u)
@@ -52,22 +60,31 @@ static void draw_row(void *context, int row, int thread)
 {
     struct grid_job *job = context;
     struct boltzmann_grid *g = job->g;
-    double log_sum = solve(g, row, thread);
-    if (job->value)
-        job->value[row] = (float)((log_sum - log(g->points)) / g->energy->inverse_T[row]);
-    if (!job->action)
-        return;
+    solve(g, g->coarse, g->coarse_points, row, thread);
     float u[4];
     g->compute->k->uniforms(u, 4, job->rng->key, job->ticket, 4 * (uint64_t)row);
-    int chosen = pick(g->logp[thread], g->points, u[0]);
+    int chosen = pick(g->logp[thread], g->coarse_points, u[0]);
     for (int j = 0; j < g->dim; j++) /* anywhere in the cell */
-        job->action[row * g->dim + j] = g->action[chosen * g->dim + j] + (2 * u[1 + j] - 1) / GRID_SIDE;
+        job->action[row * g->dim + j] = g->coarse[chosen * g->dim + j] + 2 * (2 * u[1 + j] - 1) / GRID_SIDE;
 }
 
-void grid_draw(struct boltzmann_grid *g, float *action, float *value, int rows, struct rng *rng)
+void grid_draw(struct boltzmann_grid *g, float *action, int rows, struct rng *rng)
 {
-    struct grid_job job = {.g = g, .action = action, .value = value, .rng = rng, .ticket = rng_ticket(rng)};
+    struct grid_job job = {.g = g, .action = action, .rng = rng, .ticket = rng_ticket(rng)};
     pool_run(g->compute->pool, rows, draw_row, &job);
+}
+
+static void value_row(void *context, int row, int thread)
+{
+    struct grid_job *job = context;
+    const struct boltzmann_grid *g = job->g;
+    job->value[row] = (float)(solve(g, g->coarse, g->coarse_points, row, thread) / g->energy->inverse_T[row]);
+}
+
+void grid_soft_value(struct boltzmann_grid *g, float *value, int rows)
+{
+    struct grid_job job = {.g = g, .value = value};
+    pool_run(g->compute->pool, rows, value_row, &job);
 }
 
 static int cell_of(const float *a, int d)
@@ -94,7 +111,7 @@ static void compare_row(void *context, int row, int thread)
     struct boltzmann_grid *g = job->g;
     int d = g->dim, cells = d == 1 ? GRID_CELLS : GRID_CELLS * GRID_CELLS;
     double p[GRID_CELLS * GRID_CELLS] = {0}, counts[GRID_CELLS * GRID_CELLS] = {0}, exact[GRID_CELLS * GRID_CELLS] = {0};
-    solve(g, row, thread);
+    solve(g, g->action, g->points, row, thread);
     for (int i = 0; i < g->points; i++)
         p[cell_of(g->action + i * d, d)] += g->logp[thread][i];
     float cumulative[GRID_CELLS * GRID_CELLS], u[4];

@@ -10,17 +10,18 @@
 struct boltzmann_grid {
     const struct twin_energy *energy;
     const struct compute *compute;
-    int dim, points; /* GRID_SIDE^dim */
-    float *action;   /* [points x dim] */
+    int dim, points, coarse_points; /* GRID_SIDE^dim, (GRID_SIDE/2)^dim */
+    float *action, *coarse;         /* [points x dim] */
     float **logp;    /* per thread [points] */
     int **owner;
 };
 
 static inline bool grid_possible(int act_dim) { return act_dim <= 2; }
 void grid_create(struct boltzmann_grid *g, struct arena *arena, const struct twin_energy *energy, const struct compute *compute);
-/* The energy is prepared for `rows` states. action [rows x dim] ~ exp(Q/T); value [rows] = T log mean exp(Q/T). Either may be
- * NULL. */
-void grid_draw(struct boltzmann_grid *g, float *action, float *value, int rows, struct rng *rng);
+/* In all three the energy is prepared for `rows` states. action [rows x dim] ~ exp(Q/T), constant within a coarse cell */
+void grid_draw(struct boltzmann_grid *g, float *action, int rows, struct rng *rng);
+/* value [rows] = T log of the mean of exp(Q/T) over the box, on the coarse grid: maps ask for it at thousands of states. */
+void grid_soft_value(struct boltzmann_grid *g, float *value, int rows);
 
 #define GRID_CELLS 12 /* per dimension, for total variation */
 /* Total variation between exp(Q/T) and samples, both counted in GRID_CELLS^dim cells. samples [rows x n x dim]; the result is

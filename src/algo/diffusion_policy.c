@@ -13,6 +13,7 @@ struct policy_work {
     struct tape tape;
     struct sampler_scratch sampler;
     struct corrector_scratch corrector;
+    long accepted; /* by the corrector, in this call */
 };
 
 static int inputs(const struct policy_options *o)
@@ -35,7 +36,6 @@ struct draw_job {
     struct sampler sampler;
     const struct rng *rng;
     uint64_t chain_ticket, choice_ticket, corrector_ticket;
-    int accepted[64]; /* per thread */
 };
 
 static void network_score(void *self, float *score, const float *x, int level, int row0, int rows, int thread)
@@ -98,8 +98,8 @@ static void draw_tile(void *context, int tile, int thread)
     for (int i = 0; i < rows; i++)
         w->owner[i] = row0 + i;
     struct corrector corrector = {job->draw->corrector, p->o.corrector_step};
-    job->accepted[thread] += corrector_tile(&corrector, p->compute->k, &p->energy->boxed, action, w->owner, row0, rows, job->rng,
-                                            job->corrector_ticket, &w->corrector, thread);
+    w->accepted += corrector_tile(&corrector, p->compute->k, &p->energy->boxed, action, w->owner, row0, rows, job->rng,
+                                  job->corrector_ticket, &w->corrector, thread);
 }
 
 /* The parts of the first layer that depend on the level and on T alone. */
@@ -126,10 +126,12 @@ double policy_act(struct diffusion_policy *p, float *action, const float *featur
     job.sampler.self = &job;
     job.sampler.noise = draw->noise;
     lift_levels(p, draw->log_T);
+    for (int t = 0; t < pool_threads(p->compute->pool); t++)
+        p->work[t].accepted = 0;
     pool_run(p->compute->pool, (rows + TILE - 1) / TILE, draw_tile, &job);
     long accepted = 0;
     for (int t = 0; t < pool_threads(p->compute->pool); t++)
-        accepted += job.accepted[t];
+        accepted += p->work[t].accepted;
     return draw->corrector > 0 ? (double)accepted / ((double)rows * draw->corrector) : 0;
 }
 

@@ -71,7 +71,7 @@ static dqs_status dqs_act(void *self, float *action, const float *obs, int rows,
         features_of(&q->features, q->s, obs + (size_t)at * (size_t)q->setup.obs_dim, n);
         if (mode == DQS_ACT_EXACT) {
             twin_energy_prepare(&q->energy, q->setup.compute, q->s, n, q->temperature.T);
-            grid_draw(&q->grid, a, NULL, n, rng);
+            grid_draw(&q->grid, a, n, rng);
         } else {
             double noise = mode == DQS_ACT_EVALUATE ? q->o.eval_noise : 1;
             draw(q, a, q->s, n, q->temperature.T, (int)q->o.corrector, noise, rng);
@@ -148,8 +148,10 @@ static void dqs_update(void *self, struct log_sink *log)
     features_of(&q->features, q->s, q->batch.obs, B);
     features_of(&q->features, q->s_next, q->batch.next_obs, B);
 
-    /* Target values Q^ = r + gamma Q_thetabar(s', a'), a' ~ pi_phi(s') */
-    double accepted = draw(q, q->a_next, q->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &q->rng_target);
+    /* Target values Q^ = r + gamma Q_thetabar(s', a'), a' ~ pi_phi(s'). Nobody looks at a' where gamma is 0. */
+    double accepted = 0;
+    if (q->o.gamma > 0 || from_policy)
+        accepted = draw(q, q->a_next, q->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &q->rng_target);
     join_rows(q->x_next, q->s_next, F, q->a_next, d, B);
     for (int r = 0; r < B; r++)
         q->batch.reward[r] *= (float)q->o.reward_scale;
@@ -241,14 +243,16 @@ static dqs_status dqs_soft_value(void *self, float *value, const float *obs, int
         int n = rows - at < block ? rows - at : block;
         features_of(&q->features, q->s, obs + (size_t)at * (size_t)q->setup.obs_dim, n);
         twin_energy_prepare(&q->energy, q->setup.compute, q->s, n, q->temperature.T);
-        grid_draw(&q->grid, NULL, value + at, n, &q->rng_diagnose);
+        grid_soft_value(&q->grid, value + at, n);
     }
     return DQS_OK;
 }
 
 /* ---------------------------------------------------------------- life */
-static dqs_status check(const struct dqs_options *o, dqs_error *error)
+static dqs_status check(const struct dqs_options *o, int act_dim, dqs_error *error)
 {
+    if (act_dim > SCORE_MOST_DIMS)
+        return fail(error, DQS_E_UNSUPPORTED, "dqs: %d action dimensions; %d is the most", act_dim, SCORE_MOST_DIMS);
     if (o->critic_width % KERNELS_LANES || o->score_width % KERNELS_LANES)
         return fail(error, DQS_E_OPTION, "critic_width=%ld score_width=%ld: must be multiples of %d", o->critic_width,
                     o->score_width, KERNELS_LANES);
@@ -259,6 +263,9 @@ static dqs_status check(const struct dqs_options *o, dqs_error *error)
     if (o->squash == SQUASH_BOX && (o->estimator == SCORE_GRADIENT || o->estimator == SCORE_MIXTURE))
         return fail(error, DQS_E_OPTION, "estimator: with squash=box the gradient form misses the edge; "
                     "use estimator=shifted or value");
+    if (o->estimator == SCORE_SHIFTED && o->K % 4)
+        return fail(error, DQS_E_OPTION, "K=%ld: with estimator=shifted, pairs of pairs, a multiple of 4; try %ld", o->K,
+                    (o->K + 3) / 4 * 4);
     return DQS_OK;
 }
 
@@ -308,7 +315,7 @@ static void seed_streams(struct dqs *q)
 static dqs_status dqs_create(void **self, struct arena *arena, const struct algo_setup *setup, dqs_error *error)
 {
     const struct dqs_options *o = setup->options;
-    TRY(check(o, error));
+    TRY(check(o, setup->act_dim, error));
     struct dqs *q = arena_new(arena, struct dqs, 1);
     *q = (struct dqs){.o = *o, .setup = *setup};
     int d = setup->act_dim, B = (int)o->batch, automatic = setup->terminates ? DQS_CRITICS_MIN : DQS_CRITICS_MEAN;

@@ -92,6 +92,7 @@ void temperature_visit(struct temperature *t, struct visitor *visitor)
     int mark = visit_enter(visitor, "temperature/");
     visit_double(visitor, "T", VISIT_POLICY, &t->T);
     visit_double(visitor, "spread", VISIT_LEARN, &t->spread);
+    visit_double(visitor, "entropy", VISIT_LEARN, &t->entropy);
     visit_long(visitor, "probes", VISIT_LEARN, &t->probes);
     visit_leave(visitor, mark);
 }

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_DIMS 64
-
 int score_tile_states(const struct score_options *o)
 {
     int states = 128 / o->K / 4 * 4;
@@ -50,7 +48,7 @@ static void find_shifts(const struct score_options *o, const struct energy *e, s
 
 /* Two components, plain and shifted; sample i uses the shifted one in every second pair. */
 struct proposal {
-    struct truncnorm plain[MOST_DIMS], shifted[MOST_DIMS];
+    struct truncnorm plain[SCORE_MOST_DIMS], shifted[SCORE_MOST_DIMS];
 };
 
 static bool uses_shift(const struct score_options *o, bool all, int i)
@@ -143,7 +141,8 @@ void score_tile(const struct score_options *o, const struct kernels *k, const st
                 struct score_scratch *s, int thread)
 {
     int d = energy->dim, rows = 0;
-    uint64_t words = ((uint64_t)(o->K + 1) / 2 * (uint64_t)d + 3) / 4 * 4; /* of random numbers per state */
+    uint64_t most = (uint64_t)(o->K > o->K_low ? o->K : o->K_low);
+    uint64_t words = ((most + 1) / 2 * (uint64_t)d + 3) / 4 * 4; /* of random numbers per state */
     bool gradients = o->form == SCORE_GRADIENT || o->form == SCORE_MIXTURE;
     find_shifts(o, energy, s, x, first, n, thread);
     for (int i = 0; i < n; i++) {

@@ -5,7 +5,7 @@
  *   value      S = sum w_i (y_i - x)/h                        no gradients; good at large h
  *   mixture    c S_gradient + (1-c) S_value, c = s^2/(s^2+h), s the width of the modes
  *   shifted    half of the y_i from N(x, h), half from N(x + h grad L(x), h), importance weights; one gradient per state.
- *              Below sigma_low all are shifted, and K_low of them do.
+ *              Below sigma_low all are shifted, and K_low of them do. K is a multiple of 4: pairs of either kind in turn.
  * In a box the proposals are cut to [-1,1]^d, where p_0 lives; then only value and shifted are right, because the gradient
  * form misses what the edge contributes. Samples come in antithetic pairs. */
 #ifndef DIFFUSION_SCORE_TARGET_H
@@ -15,6 +15,8 @@
 #include "energy.h"
 #include "kernels.h"
 #include "rng.h"
+
+#define SCORE_MOST_DIMS 64
 
 enum score_form { SCORE_GRADIENT, SCORE_VALUE, SCORE_MIXTURE, SCORE_SHIFTED };
 #define SCORE_CHOICES "gradient value mixture shifted"

@@ -84,8 +84,9 @@ SIMD vf vf_tanh(vf x)
     vf e = vf_exp(vf_max(x + x, vf_all(-40.0f)));
     vf y = 1.0f - 2.0f / (e + 1.0f);
     vf x2 = x * x; /* near 0 the difference above loses digits */
-    vf small = x * (1.0f + x2 * (-0.333333333f + x2 * (0.133333333f - 0.053968254f * x2)));
-    return vf_if(x2 < 0.01f, small, y);
+    vf p = ((-0.005856427862f * x2 + 0.020757475443f) * x2 - 0.053769921784f) * x2 + 0.133317047022f;
+    p = (p * x2 - 0.333332839718f) * x2 + 0.999999997563f;
+    return vf_if(x2 < 0.36f, x * p, y);
 }
 
 /* cos and sin of 2 pi u, u in [0,1) */

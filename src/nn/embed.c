@@ -5,10 +5,10 @@
 void embed_sinusoid(float *out, float u, int size)
 {
     int half = size / 2;
-    for (int j = 0; j < half; j++) {
-        float f = 0.5f * powf(60.0f, half > 1 ? (float)j / (float)(half - 1) : 0);
-        out[j] = sinf(f * u);
-        out[half + j] = cosf(f * u);
+    double f = 0.5, ratio = half > 1 ? pow(60, 1.0 / (half - 1)) : 1;
+    for (int j = 0; j < half; j++, f *= ratio) {
+        out[j] = sinf((float)f * u);
+        out[half + j] = cosf((float)f * u);
     }
     if (size % 2)
         out[size - 1] = 0;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define TRACE_LIMIT ((size_t)4 << 30) /* bytes */
-#define MAP_SIDE 101
+#define MAP_SIDE 61
 
 struct evaluator {
     struct arena arena;

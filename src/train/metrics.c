@@ -11,7 +11,9 @@ static const char step_name[] = "time/total_timesteps";
 
 struct metrics {
     struct csv_table progress, evaluations;
-    struct tfevents events;
+    struct tfevents events; /* opened at the first write: a run that is only looked at leaves no file */
+    char run_dir[1024];
+    long first_step;
 };
 
 static dqs_status open_table(struct csv_table *table, const char *run_dir, const char *name,
@@ -27,7 +29,9 @@ static dqs_status open_all(struct metrics *m, const char *run_dir, long resume_s
 {
     TRY(open_table(&m->progress, run_dir, "progress.csv", step_name, resume_step, error));
     TRY(open_table(&m->evaluations, run_dir, "evaluations.csv", "step", resume_step, error));
-    return tfevents_open(&m->events, run_dir, resume_step < 0 ? 0 : resume_step + 1, error);
+    snprintf(m->run_dir, sizeof m->run_dir, "%s", run_dir);
+    m->first_step = resume_step < 0 ? 0 : resume_step + 1;
+    return DQS_OK;
 }
 
 dqs_status metrics_open(struct metrics **metrics, const char *run_dir, long resume_step, dqs_error *error)
@@ -63,6 +67,8 @@ static void report_begin(struct metrics *m, long step)
 static dqs_status report_end(struct metrics *m, long step, dqs_error *error)
 {
     TRY(csv_end(&m->progress, step, error));
+    if (m->events.file.fd < 0)
+        TRY(tfevents_open(&m->events, m->run_dir, m->first_step, error));
     return tfevents_end(&m->events, step, error);
 }
 

@@ -1,10 +1,12 @@
-"""Makes tests/fixtures/dqs_*.safetensors: one whole update of Diffusion Q-Sampling, written again in PyTorch with
-autograd, in double precision, from the papers' formulas: minibatch, policy's next actions, TD target, twin critics' loss,
-noised actions, K-sample score target, regression of the score network, Adam, Polyak, temperature. The random numbers are
-those of the C code, by an implementation of their definition (Philox4x32-10, Box-Muller) in numpy.
+"""Makes tests/fixtures/dqs_*.safetensors: one whole update of Diffusion Q-Sampling, written again in
+PyTorch with autograd, in double precision, from the papers' formulas: minibatch, policy's next actions, TD
+target, twin critics' loss, noised actions, K-sample score target, regression of the score network, Adam,
+Polyak, temperature. The random numbers are those of the C code, by an implementation of their definition
+(Philox4x32-10, Box-Muller) in numpy.
 
     python tests/oracles/make_algo_fixtures.py      (torch 2.13, numpy, scipy, safetensors)
 """
+
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +50,9 @@ def words(purpose, ticket, n):
 
 
 def uniforms(purpose, ticket, n):
-    return torch.from_numpy((words(purpose, ticket, n) >> np.uint64(9)).astype(np.float64) * 2.0**-23 + 2.0**-24)
+    return torch.from_numpy(
+        (words(purpose, ticket, n) >> np.uint64(9)).astype(np.float64) * 2.0**-23 + 2.0**-24
+    )
 
 
 def normals(purpose, ticket, n):
@@ -104,20 +108,42 @@ class Update:
         self.tensors, self.terminates = {}, terminates
         g = torch.Generator().manual_seed(77)
         self.features_dim = OBS * (1 + 2 * o["obs_octaves"])
-        critic = lambda: Net(self.features_dim + ACT, 1, o["critic_width"], o["critic_hidden"], torch.relu,
-                             o["critic_layernorm"] == "true", False, g)
+        critic = lambda: Net(
+            self.features_dim + ACT,
+            1,
+            o["critic_width"],
+            o["critic_hidden"],
+            torch.relu,
+            o["critic_layernorm"] == "true",
+            False,
+            g,
+        )
         act = {"relu": torch.relu, "gelu": lambda x: torch.nn.functional.gelu(x, approximate="tanh")}
         self.critics, self.targets = [critic(), critic()], [critic(), critic()]
-        self.score = Net(self.features_dim + ACT + 2 * o["embed"], ACT, o["score_width"], o["score_hidden"],
-                         act[o["score_activation"]], False, o["score_residual"] == "true", g)
+        self.score = Net(
+            self.features_dim + ACT + 2 * o["embed"],
+            ACT,
+            o["score_width"],
+            o["score_hidden"],
+            act[o["score_activation"]],
+            False,
+            o["score_residual"] == "true",
+            g,
+        )
         draw = lambda *shape: torch.randn(*shape, generator=g).float().double()
         self.obs, self.next_obs = draw(ROWS, OBS) * 1.5 + 0.5, draw(ROWS, OBS) * 1.5 + 0.5
         self.obs, self.next_obs = self.obs.float().double(), self.next_obs.float().double()
         self.action = torch.tanh(draw(ROWS, ACT)).float().double()
         self.reward = draw(ROWS)
         self.terminated = (torch.rand(ROWS, generator=g) < 0.3).double()
-        self.keep("transitions/", obs=self.obs, next_obs=self.next_obs, action=self.action, reward=self.reward,
-                  terminated=self.terminated)
+        self.keep(
+            "transitions/",
+            obs=self.obs,
+            next_obs=self.next_obs,
+            action=self.action,
+            reward=self.reward,
+            terminated=self.terminated,
+        )
         self.keep_nets("before/")
 
     def put(self, name, value):
@@ -129,8 +155,13 @@ class Update:
             self.put(prefix + name, value)
 
     def keep_nets(self, prefix):
-        nets = {"critic0": self.critics[0], "critic1": self.critics[1], "target0": self.targets[0],
-                "target1": self.targets[1], "score": self.score}
+        nets = {
+            "critic0": self.critics[0],
+            "critic1": self.critics[1],
+            "target0": self.targets[0],
+            "target1": self.targets[1],
+            "score": self.score,
+        }
         for name, net in nets.items():
             for part, value in net.named():
                 self.put(f"{prefix}{name}/{part}", value)
@@ -206,7 +237,7 @@ class Update:
         return S, 1 / (w * w).sum(1)
 
     def shifted_scores(self, s, x, h, T, u):
-        """Importance sampling in the box from N(x, h) and N(x + h grad L, h), both truncated, in every second pair."""
+        """Importance sampling in the box: pairs from N(x, h) and N(x + h grad L, h) in turn, truncated."""
         K, B = self.o["K"], len(x)
         half = u.reshape(B, -1)[:, : K // 2 * ACT].reshape(B, K // 2, ACT).numpy()
         u = np.stack([half, 1 - half], axis=2).reshape(B, K, ACT)
@@ -219,6 +250,7 @@ class Update:
         width = [ndtr((1 - c) / sigma) - a for c, a in zip(centres, low)]
         shifted = (np.arange(K) // 2 % 2 == 1)[None, :, None]
         c, a, w = (np.where(shifted, q[1], q[0]) for q in (centres, low, width))
+        u = np.where(c < -1, 1 - u, u)  # left of the box the C code counts probabilities from the right
         y = np.clip(c + sigma * ndtri(a + u * w), -1, 1)
         log_q = [(-0.5 * ((y - c) / sigma) ** 2 - np.log(w)).sum(2) for c, w in zip(centres, width)]
         log_q = np.logaddexp(log_q[0], log_q[1])
@@ -240,7 +272,7 @@ class Update:
         self.put(f"after/{name}_adam/m", 0.1 * net.flat(lambda p: p.grad))
 
     def temperature_probe(self, s):
-        """T = kappa * rms spread of Q over uniform actions, and the entropy of exp(Q/T), from 64 actions at 32 states."""
+        """Spread of Q and entropy of exp(Q/T) over 64 uniform actions at each of 32 states."""
         a = (2 * uniforms(TEMPERATURE, 0, 32 * 64 * ACT) - 1).reshape(32, 64, ACT)
         x = torch.cat([s[:32, None].expand(32, 64, -1), a], dim=2).reshape(32 * 64, -1)
         with torch.no_grad():
@@ -248,14 +280,21 @@ class Update:
         L = Q / self.o["T"]
         entropy = ACT * np.log(2) + torch.logsumexp(L, 1) - np.log(64) - (torch.softmax(L, 1) * L).sum(1)
         spread = Q.var(1).mean().sqrt()
-        self.keep("after/", **{"temperature/spread": spread.reshape(1), "temperature/T": self.o["kappa"] * spread.reshape(1)})
+        self.keep(
+            "after/",
+            **{"temperature/spread": spread.reshape(1), "temperature/T": self.o["kappa"] * spread.reshape(1)},
+        )
         self.put("log/train/entropy_per_dim", entropy.mean().reshape(1) / ACT)
 
     def run(self, path):
         o, B = self.o, self.o["batch"]
         w = words(REPLAY, 0, 2 * B).reshape(B, 2)
         slots = [((int(high) << 32 | int(low)) * ROWS) >> 64 for high, low in w]
-        s, s_next, action = self.features(self.obs[slots]), self.features(self.next_obs[slots]), self.action[slots]
+        s, s_next, action = (
+            self.features(self.obs[slots]),
+            self.features(self.next_obs[slots]),
+            self.action[slots],
+        )
 
         a_next = self.draw(s_next)
         with torch.no_grad():
@@ -307,25 +346,101 @@ class Update:
             self.temperature_probe(own_s)
         self.keep_nets("after/")
         settings = " ".join(f"{key}={value}" for key, value in o.items())
-        save_file(self.tensors, path, metadata={"options": settings, "terminates": str(int(self.terminates))})
+        self.put("terminates", np.array([self.terminates]))
+        save_file(self.tensors, path, metadata={"options": settings})  # one entry: their order is not fixed
         print(path, path.stat().st_size, "bytes")
 
 
-COMMON = dict(critic_width=16, critic_hidden=2, score_width=16, score_hidden=2, embed=8, obs_octaves=0, batch=36, replay=64,
-              warmup=1, gamma=0.97, eta=0.01, lr_critic=1e-3, lr_actor=1e-3, max_grad_norm=0.0, huber=0.0, reward_scale=1.0,
-              score_clip=0.0, kappa=0.05, sigma_max=1.0, T_spread=1.0, K=8, N=4)
-PAPER = dict(COMMON, critic_layernorm="false", normalise_obs="false", squash="paper", estimator="gradient",
-             sampler="euler-maruyama", sigma_min=0.1, score_gain=0.0, loss_weight="lambda", noised="buffer", temperature="fixed",
-             T=0.3, T_input="absolute", target_critics="min", energy_critics="min", score_activation="relu",
-             score_residual="true", score_clip=6.0)
-LATENT = dict(COMMON, critic_layernorm="true", normalise_obs="true", squash="latent", estimator="gradient", sampler="ancestral",
-              sigma_min=0.02, score_gain=20.0, loss_weight="unit", noised="buffer", temperature="relative", T=0.5,
-              T_input="relative", T_spread=2.0, target_critics="mean", energy_critics="mean", score_activation="gelu",
-              score_residual="false", K=5, obs_octaves=1, reward_scale=0.5)
-BOX = dict(COMMON, critic_layernorm="true", normalise_obs="true", squash="box", estimator="shifted", sampler="ancestral",
-           sigma_min=0.02, score_gain=20.0, loss_weight="unit", noised="policy", temperature="fixed", T=0.5, T_input="relative",
-           target_critics="auto", energy_critics="auto", score_activation="gelu", score_residual="true", huber=0.5,
-           max_grad_norm=0.5, K_low=8, sigma_low=0.0)
+COMMON = dict(
+    critic_width=16,
+    critic_hidden=2,
+    score_width=16,
+    score_hidden=2,
+    embed=8,
+    obs_octaves=0,
+    batch=36,
+    replay=64,
+    warmup=1,
+    gamma=0.97,
+    eta=0.01,
+    lr_critic=1e-3,
+    lr_actor=1e-3,
+    max_grad_norm=0.0,
+    huber=0.0,
+    reward_scale=1.0,
+    score_clip=0.0,
+    kappa=0.05,
+    sigma_max=1.0,
+    T_spread=1.0,
+    K=8,
+    N=4,
+)
+PAPER = dict(
+    COMMON,
+    critic_layernorm="false",
+    normalise_obs="false",
+    squash="paper",
+    estimator="gradient",
+    sampler="euler-maruyama",
+    sigma_min=0.1,
+    score_gain=0.0,
+    loss_weight="lambda",
+    noised="buffer",
+    temperature="fixed",
+    T=0.3,
+    T_input="absolute",
+    target_critics="min",
+    energy_critics="min",
+    score_activation="relu",
+    score_residual="true",
+    score_clip=6.0,
+)
+LATENT = dict(
+    COMMON,
+    critic_layernorm="true",
+    normalise_obs="true",
+    squash="latent",
+    estimator="gradient",
+    sampler="ancestral",
+    sigma_min=0.02,
+    score_gain=20.0,
+    loss_weight="unit",
+    noised="buffer",
+    temperature="relative",
+    T=0.5,
+    T_input="relative",
+    T_spread=2.0,
+    target_critics="mean",
+    energy_critics="mean",
+    score_activation="gelu",
+    score_residual="false",
+    K=5,
+    obs_octaves=1,
+    reward_scale=0.5,
+)
+BOX = dict(
+    COMMON,
+    critic_layernorm="true",
+    normalise_obs="true",
+    squash="box",
+    estimator="shifted",
+    sampler="ancestral",
+    sigma_min=0.02,
+    score_gain=20.0,
+    loss_weight="unit",
+    noised="policy",
+    temperature="fixed",
+    T=0.5,
+    T_input="relative",
+    target_critics="auto",
+    energy_critics="auto",
+    score_activation="gelu",
+    score_residual="true",
+    huber=0.5,
+    max_grad_norm=0.5,
+    K_low=8,
+    sigma_low=0.0,
+)
 
 if __name__ == "__main__":
     Update(PAPER, terminates=True).run(FIXTURES / "dqs_paper.safetensors")

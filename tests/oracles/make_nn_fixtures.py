@@ -1,8 +1,10 @@
-"""Makes tests/fixtures/nn.safetensors: forward and backward passes of PyTorch networks, steps of its optimisers, and
-running statistics and embeddings by numpy. Everything is computed in double precision and stored as float32.
+"""Makes tests/fixtures/nn.safetensors: forward and backward passes of PyTorch networks, steps of its
+optimisers, and running statistics and embeddings by numpy. Everything is computed in double precision and
+stored as float32.
 
     python tests/oracles/make_nn_fixtures.py        (torch 2.13, numpy, safetensors)
 """
+
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +30,7 @@ def rounded(x):
 
 
 def flat(pairs):
-    """(weight, bias) of every Linear to our layout: hidden weights [in x width], the output's [out x width]."""
+    """(weight, bias) of every Linear to our layout: hidden [in x width], output [out x width]."""
     parts = []
     for i, (w, b) in enumerate(pairs):
         parts += [(w if i == len(pairs) - 1 else w.T).reshape(-1), b]
