@@ -6,8 +6,8 @@ MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO := runs/gmm-demo
-# Sized for two cores and four minutes. Another demo: make run DEMO_FLAGS="--preset default --seed 7"
-DEMO_FLAGS ?= --preset quick --steps 10000 --set final_episodes=1000
+# Another demo: make run DEMO_FLAGS="--seed 7 --steps 40000"
+DEMO_FLAGS ?=
 # Only some stages of the tests: make test STAGES="unit pytest"
 STAGES ?=
 

@@ -13,7 +13,7 @@ enum product { NN, NT, TN };
 struct needs {
     const struct kernels *k;
     float *a, *b, *c;
-    bool run;     /* do them, or only count */
+    bool run; /* do them, or only count */
     double gflop;
 };
 
@@ -52,7 +52,8 @@ static void train_net(struct needs *n, int rows, int in, int width, int hidden, 
 }
 
 /* Both critics at `rows` actions whose states' part is known already. */
-static void twin_at_actions(struct needs *n, const struct dqs_options *o, int rows, int act_dim, bool gradient)
+static void twin_at_actions(struct needs *n, const struct dqs_options *o, int rows, int act_dim,
+                            bool gradient)
 {
     int w = (int)o->critic_width, hidden = (int)o->critic_hidden;
     for (int i = 0; i < 2; i++) {
@@ -112,7 +113,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void fill_replay(const struct algo *algo, void *self, int obs_dim, int act_dim, long rows, struct rng *rng)
+static void fill_replay(const struct algo *algo, void *self, int obs_dim, int act_dim, long rows,
+                        struct rng *rng)
 {
     float obs[obs_dim], next[obs_dim], action[act_dim], reward;
     uint8_t no = 0;
@@ -128,7 +130,8 @@ static void fill_replay(const struct algo *algo, void *self, int obs_dim, int ac
     }
 }
 
-static dqs_status choose(struct dqs_options *o, const char *preset, const char *const *settings, int n, dqs_error *error)
+static dqs_status choose(struct dqs_options *o, const char *preset, const char *const *settings, int n,
+                         dqs_error *error)
 {
     option_defaults(dqs_option_table, o);
     char words[1024] = "warmup=1000 replay=4096 diag_states=0";
@@ -139,7 +142,8 @@ static dqs_status choose(struct dqs_options *o, const char *preset, const char *
             found = true;
         }
     if (!found)
-        return fail(error, DQS_E_UNKNOWN, "preset %s: not known; try default, quick, paper or authors", preset);
+        return fail(error, DQS_E_UNKNOWN, "preset %s: not known; try default, quick, paper or authors",
+                    preset);
     for (int i = 0; i < n; i++)
         snprintf(words + strlen(words), sizeof words - strlen(words), " %s", settings[i]);
     char *rest = words;
@@ -157,8 +161,8 @@ static dqs_status choose(struct dqs_options *o, const char *preset, const char *
     return DQS_OK;
 }
 
-static void time_update(struct bench_result *r, const struct algo *algo, void *self, struct needs *n, const struct dqs_options *o,
-                        int obs_dim, int act_dim, int repeats)
+static void time_update(struct bench_result *r, const struct algo *algo, void *self, struct needs *n,
+                        const struct dqs_options *o, int obs_dim, int act_dim, int repeats)
 {
     int F = obs_dim * (1 + 2 * (int)o->obs_octaves), count = o->K * o->N > 10000 ? 1 : 20;
     r->update_ms = r->needed_ms = 1e30;
@@ -172,8 +176,10 @@ static void time_update(struct bench_result *r, const struct algo *algo, void *s
         for (int i = 0; i < count; i++)
             needed_products(n, o, F, act_dim);
         double end = clock_seconds();
-        r->update_ms = (middle - start) * 1e3 / count < r->update_ms ? (middle - start) * 1e3 / count : r->update_ms;
-        r->needed_ms = (end - middle) * 1e3 / count < r->needed_ms ? (end - middle) * 1e3 / count : r->needed_ms;
+        r->update_ms =
+            (middle - start) * 1e3 / count < r->update_ms ? (middle - start) * 1e3 / count : r->update_ms;
+        r->needed_ms =
+            (end - middle) * 1e3 / count < r->needed_ms ? (end - middle) * 1e3 / count : r->needed_ms;
         r->needed_gflop = n->gflop / count;
     }
 }
@@ -210,13 +216,20 @@ static double normals_rate(const struct needs *n)
 }
 
 dqs_status bench_update(struct bench_result *result, const struct compute *compute, const char *preset,
-                        const char *const *settings, int n_settings, int obs_dim, int act_dim, int repeats, dqs_error *error)
+                        const char *const *settings, int n_settings, int obs_dim, int act_dim, int repeats,
+                        dqs_error *error)
 {
     struct dqs_options options;
     TRY(choose(&options, preset, settings, n_settings, error));
     const struct algo *algo = algo_find("dqs");
-    struct algo_setup setup = {.compute = compute, .options = &options, .obs_dim = obs_dim, .act_dim = act_dim, .n_envs = 1,
-                               .total_steps = 100000, .seed = 1, .max_rows = 1};
+    struct algo_setup setup = {.compute = compute,
+                               .options = &options,
+                               .obs_dim = obs_dim,
+                               .act_dim = act_dim,
+                               .n_envs = 1,
+                               .total_steps = 100000,
+                               .seed = 1,
+                               .max_rows = 1};
     struct arena arena = {0};
     struct rng rng;
     void *self;

@@ -10,6 +10,7 @@ struct bench_result {
 
 /* settings: "key=value" on top of the preset. */
 dqs_status bench_update(struct bench_result *result, const struct compute *compute, const char *preset,
-                        const char *const *settings, int n_settings, int obs_dim, int act_dim, int repeats, dqs_error *error);
+                        const char *const *settings, int n_settings, int obs_dim, int act_dim, int repeats,
+                        dqs_error *error);
 
 #endif

@@ -4,7 +4,8 @@
 
 static const double two_pi = 6.28318530717958647692;
 
-void mixture_add(struct mixture *m, double weight, double x, double y, double along, double across, double angle)
+void mixture_add(struct mixture *m, double weight, double x, double y, double along, double across,
+                 double angle)
 {
     assert(m->modes < MIXTURE_MODES);
     double c = cos(angle), s = sin(angle), a = along * along, b = across * across;
@@ -75,8 +76,10 @@ void mixture_sample(const struct mixture *m, float *xy, int n, bool box, struct 
     }
 }
 
-/* As mixture_score without noise, nothing computed twice: fits with a thousand samples per state call this most. */
-static void evaluate(void *self, float *logp, float *grad, const float *y, const int *owner, int rows, int thread)
+/* As mixture_score without noise, nothing computed twice: fits with a thousand samples per state live here.
+ */
+static void evaluate(void *self, float *logp, float *grad, const float *y, const int *owner, int rows,
+                     int thread)
 {
     (void)owner, (void)thread;
     const struct mixture *m = self;

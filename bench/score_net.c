@@ -21,14 +21,14 @@ void score_net_create(struct score_net *s, struct arena *arena, const struct sco
     net_create(&s->gradient, arena, &spec);
     adam_create(&s->adam, arena, s->net.count, o->lr, 0);
     tape_create(&s->tape, arena, &spec, o->batch, TAPE_TRAIN);
-    s->x = arena_new(arena, float, o->batch * spec.in);
+    s->x = arena_new(arena, float, o->batch *spec.in);
     s->y = arena_new(arena, float, o->batch * 2);
     s->dy = arena_new(arena, float, o->batch * 2);
     s->infer = arena_new(arena, struct tape, threads);
     s->features = arena_new(arena, float *, threads);
     for (int t = 0; t < threads; t++) {
         tape_create(&s->infer[t], arena, &spec, NET_TILE, TAPE_INFER);
-        s->features[t] = arena_new(arena, float, NET_TILE * spec.in);
+        s->features[t] = arena_new(arena, float, NET_TILE *spec.in);
     }
     rng_seed(&s->rng, seed, RNG_INIT);
     net_initialise(&s->net, NET_UNIFORM, 0.1f, &s->rng);
@@ -38,7 +38,8 @@ void score_net_create(struct score_net *s, struct arena *arena, const struct sco
 /* Level of the noise in 0 .. 1, even in log h. */
 static void embed_level(const struct score_net_options *o, float *out, double h)
 {
-    double low = o->schedule.sigma_min * o->schedule.sigma_min / 4, high = o->schedule.sigma_max * o->schedule.sigma_max;
+    double low = o->schedule.sigma_min * o->schedule.sigma_min / 4,
+           high = o->schedule.sigma_max * o->schedule.sigma_max;
     embed_sinusoid(out, (float)(log((h + low) / low) / log((high + low) / low)), o->embed);
 }
 
@@ -161,7 +162,8 @@ void draw_samples(const struct draw *d, const struct compute *compute, float *xy
 {
     struct arena arena = {0};
     int threads = pool_threads(compute->pool);
-    struct draw_job job = {.draw = d, .compute = compute, .xy = xy, .n = n, .rng = rng, .ticket = rng->ticket};
+    struct draw_job job = {
+        .draw = d, .compute = compute, .xy = xy, .n = n, .rng = rng, .ticket = rng->ticket};
     sampler_create(&job.sampler, &arena, d->kind, d->schedule, d->steps, 2, 1);
     job.sampler.score = d->net ? network_score : exact_score;
     job.sampler.self = &job;

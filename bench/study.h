@@ -1,5 +1,6 @@
-/* study: experiments that show the score target and the samplers are right, `dqs bench estimators` and `dqs bench sampler`.
- * They print Markdown tables (docs/studies.md) and end with a line of PASS or SHORT per requirement. */
+/* study: experiments that show the score target and the samplers are right: `dqs bench estimators`, `dqs
+ * bench sampler`. They print Markdown tables (docs/studies.md) and end with a line of PASS or SHORT per
+ * requirement. */
 #ifndef BENCH_STUDY_H
 #define BENCH_STUDY_H
 
@@ -12,8 +13,8 @@ struct study_options {
     uint64_t seed;
 };
 
-/* argv after the word that chose the study: [--quick] [--threads n] [--seed n]. Return the exit code: 0 if every
- * requirement passed, 1 if one fell short, 2 for a wrong call. */
+/* argv[0] is the word that chose the study; then [--quick] [--threads n] [--seed n]. Return the exit code:
+ * 0 if every requirement passed, 1 if one fell short, 2 for a wrong call. */
 int study_estimator(int argc, char **argv);
 int study_sampler(int argc, char **argv);
 

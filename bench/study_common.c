@@ -19,7 +19,7 @@ static bool parse_number(long *out, const char *text, long least, long most)
 bool study_parse(struct study_options *o, int argc, char **argv)
 {
     *o = (struct study_options){.threads = 1, .seed = 1};
-    for (int i = 0; i < argc; i++) {
+    for (int i = 1; i < argc; i++) {
         long value = 0;
         const char *next = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strcmp(argv[i], "--quick")) {
@@ -28,11 +28,13 @@ bool study_parse(struct study_options *o, int argc, char **argv)
         }
         bool threads = !strcmp(argv[i], "--threads");
         if (!threads && strcmp(argv[i], "--seed")) {
-            fprintf(stderr, "dqs: bench: %s: not known; try --quick, --threads n, --seed n\n", argv[i]);
+            fprintf(stderr, "dqs: bench %s: %s: not known; try --quick, --threads n, --seed n\n", argv[0],
+                    argv[i]);
             return false;
         }
         if (!parse_number(&value, next, threads ? 1 : 0, threads ? 64 : 1000000000)) {
-            fprintf(stderr, "dqs: bench: %s: a whole number must follow%s\n", argv[i], threads ? ", 1 to 64" : "");
+            fprintf(stderr, "dqs: bench %s: %s: a whole number must follow%s\n", argv[0], argv[i],
+                    threads ? ", 1 to 64" : "");
             return false;
         }
         if (threads)

@@ -1,5 +1,6 @@
-/* study_sampler: are the samplers right, and what do they cost? On GMM-40 in the box, along the exact score and along a
- * network fitted to it, measured by exact optimal transport; and on two modes of unequal weight. */
+/* study_sampler: are the samplers right, and what do they cost? On GMM-40 in the box, along the exact score
+ * and along a network fitted to it, measured by exact optimal transport; and on two modes of unequal weight.
+ */
 #include "clock.h"
 #include "gmm.h"
 #include "score_net.h"
@@ -11,7 +12,8 @@
 #define MOST_SETS 5
 #define MOST_POINTS 1000
 
-static const double gmm_std = 1.31326; /* softplus(1), as in iDEM's GMM-40; positions are in units of the task */
+static const double gmm_std =
+    1.31326; /* softplus(1), as in iDEM's GMM-40; positions are in units of the task */
 
 struct sampler_row {
     enum sampler_kind kind;
@@ -20,11 +22,16 @@ struct sampler_row {
 };
 
 static const struct sampler_row rows[] = {
-    {SAMPLER_EULER_MARUYAMA, "euler-maruyama", 1000}, {SAMPLER_EULER_MARUYAMA, "euler-maruyama", 100},
-    {SAMPLER_EULER_MARUYAMA, "euler-maruyama", 20},   {SAMPLER_ANCESTRAL, "ancestral", 50},
-    {SAMPLER_ANCESTRAL, "ancestral", 20},             {SAMPLER_ANCESTRAL, "ancestral", 10},
-    {SAMPLER_FLOW_EULER, "flow-euler", 50},           {SAMPLER_FLOW_EULER, "flow-euler", 20},
-    {SAMPLER_FLOW_HEUN, "flow-heun", 20},             {SAMPLER_FLOW_HEUN, "flow-heun", 10},
+    {SAMPLER_EULER_MARUYAMA, "euler-maruyama", 1000},
+    {SAMPLER_EULER_MARUYAMA, "euler-maruyama", 100},
+    {SAMPLER_EULER_MARUYAMA, "euler-maruyama", 20},
+    {SAMPLER_ANCESTRAL, "ancestral", 50},
+    {SAMPLER_ANCESTRAL, "ancestral", 20},
+    {SAMPLER_ANCESTRAL, "ancestral", 10},
+    {SAMPLER_FLOW_EULER, "flow-euler", 50},
+    {SAMPLER_FLOW_EULER, "flow-euler", 20},
+    {SAMPLER_FLOW_HEUN, "flow-heun", 20},
+    {SAMPLER_FLOW_HEUN, "flow-heun", 10},
 };
 #define ROWS ((int)(sizeof rows / sizeof *rows))
 
@@ -34,12 +41,18 @@ struct setting {
 };
 
 static const struct setting whole = {
-    .modes = GMM_MODES, .sets = 5, .points = 1000, .pair_points = 20000,
+    .modes = GMM_MODES,
+    .sets = 5,
+    .points = 1000,
+    .pair_points = 20000,
     .net = {192, 3, 7, 32, 512, 16000, 2e-3, {0.01, 3}},
     .pair_net = {64, 2, 6, 32, 256, 4000, 3e-3, {0.01, 10}},
 };
 static const struct setting small = {
-    .modes = 5, .sets = 2, .points = 250, .pair_points = 4000,
+    .modes = 5,
+    .sets = 2,
+    .points = 250,
+    .pair_points = 4000,
     .net = {64, 2, 6, 32, 256, 1500, 4e-3, {0.01, 3}},
     .pair_net = {64, 2, 6, 32, 256, 1000, 4e-3, {0.01, 10}},
 };
@@ -65,8 +78,8 @@ static void make_targets(struct world *w)
 {
     for (int i = 0; i < w->set->modes; i++) {
         const double *mean = gmm_means()[i];
-        mixture_add(&w->gmm, 1.0 / w->set->modes, mean[0] / GMM_BOX, mean[1] / GMM_BOX, gmm_std / GMM_BOX, gmm_std / GMM_BOX,
-                    0);
+        mixture_add(&w->gmm, 1.0 / w->set->modes, mean[0] / GMM_BOX, mean[1] / GMM_BOX, gmm_std / GMM_BOX,
+                    gmm_std / GMM_BOX, 0);
     }
     mixture_add(&w->pair, 0.9, 0.9, 0, 0.05, 0.05, 0);
     mixture_add(&w->pair, 0.1, -0.9, 0, 0.05, 0.05, 0);
@@ -77,7 +90,7 @@ static void measure_floor(struct world *w)
     int sets = w->set->sets, n = w->set->points;
     for (int i = 0; i < 2 * sets; i++)
         mixture_sample(&w->gmm, w->exact[i], n, false, &w->rng);
-    /* Every reference against every second draw: how far a set of exact samples happens to lie from another varies. */
+    /* Every reference against every second draw: how far one exact set happens to lie from another varies. */
     for (int i = 0; i < sets; i++)
         for (int j = 0; j < sets; j++)
             w->floor += transport_w2(w->exact[i], w->exact[sets + j], n) * GMM_BOX / (sets * sets);
@@ -95,7 +108,8 @@ static int modes_covered(const struct mixture *m, const float *xy, int n)
     return covered;
 }
 
-static struct draw draw_of(const struct sampler_row *row, const struct score_net *net, const struct mixture *m, double sigma_max)
+static struct draw draw_of(const struct sampler_row *row, const struct score_net *net,
+                           const struct mixture *m, double sigma_max)
 {
     return (struct draw){net, m, {0.01, sigma_max}, row->kind, row->steps};
 }
@@ -126,18 +140,21 @@ static int evaluations(const struct sampler_row *row)
 
 static void table_gmm(struct world *w, struct result *by_net)
 {
-    printf("| sampler | steps | evaluations | ms per 1000 samples | W2, network | / floor | modes | W2, exact score | / floor |\n"
+    printf("| sampler | steps | evaluations | ms per 1000 samples | W2, network | / floor | modes | W2, "
+           "exact score | / floor |\n"
            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (int i = 0; i < ROWS; i++) {
         struct result exact = measure(w, &rows[i], NULL);
         by_net[i] = measure(w, &rows[i], &w->net);
         printf("| %s | %d | %d | %.1f | %.2f | %.2f | %d | %.2f | %.2f |\n", rows[i].name, rows[i].steps,
-               evaluations(&rows[i]), by_net[i].ms, by_net[i].w2, by_net[i].ratio, by_net[i].modes, exact.w2, exact.ratio);
+               evaluations(&rows[i]), by_net[i].ms, by_net[i].w2, by_net[i].ratio, by_net[i].modes, exact.w2,
+               exact.ratio);
         fflush(stdout);
     }
 }
 
-static double heavy_share(struct world *w, const struct sampler_row *row, const struct score_net *net, double sigma_max)
+static double heavy_share(struct world *w, const struct sampler_row *row, const struct score_net *net,
+                          double sigma_max)
 {
     struct arena arena = {0};
     int n = w->set->pair_points, heavy = 0;
@@ -150,9 +167,9 @@ static double heavy_share(struct world *w, const struct sampler_row *row, const 
     return (double)heavy / n;
 }
 
-/* The start is N(0, sigma_max^2) though the noised target is not: the noise of a stochastic sampler forgets that, a flow
- * keeps every quantile and needs a wider start. Hence the two largest errors, each at the sigma_max it needs, of the
- * samplers with steps enough: Euler-Maruyama is coarse below 100. */
+/* The start is N(0, sigma_max^2) though the noised target is not: the noise of a stochastic sampler forgets
+ * that, a flow keeps every quantile and needs a wider start. Hence the two largest errors, each at the
+ * sigma_max it needs, of the samplers with steps enough: Euler-Maruyama is coarse below 100. */
 struct pair_errors {
     double stochastic, flow;
 };
@@ -160,15 +177,17 @@ struct pair_errors {
 static struct pair_errors table_pair(struct world *w)
 {
     struct pair_errors worst = {0, 0};
-    printf("\n| sampler | steps | network, sigma_max 3 | network, 10 | exact score, 1 | exact score, 3 | exact score, 10 |\n"
+    printf("\n| sampler | steps | network, sigma_max 3 | network, 10 | exact score, 1 | exact score, 3 | "
+           "exact score, 10 |\n"
            "| --- | --- | --- | --- | --- | --- | --- |\n");
     for (int i = 0; i < ROWS; i++) {
         const struct sampler_row *row = &rows[i];
         bool flow = row->kind == SAMPLER_FLOW_EULER || row->kind == SAMPLER_FLOW_HEUN;
         double at3 = heavy_share(w, row, &w->pair_net, 3), at10 = heavy_share(w, row, &w->pair_net, 10);
-        double exact[3] = {heavy_share(w, row, NULL, 1), heavy_share(w, row, NULL, 3), heavy_share(w, row, NULL, 10)};
-        printf("| %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f |\n", row->name, row->steps, at3, at10, exact[0], exact[1],
-               exact[2]);
+        double exact[3] = {heavy_share(w, row, NULL, 1), heavy_share(w, row, NULL, 3),
+                           heavy_share(w, row, NULL, 10)};
+        printf("| %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f |\n", row->name, row->steps, at3, at10, exact[0],
+               exact[1], exact[2]);
         fflush(stdout);
         if (row->steps < (row->kind == SAMPLER_EULER_MARUYAMA ? 100 : 20))
             continue;
@@ -180,13 +199,14 @@ static struct pair_errors table_pair(struct world *w)
     return worst;
 }
 
-static double fit(struct score_net *net, struct arena *arena, const struct score_net_options *o, const struct mixture *m,
-                  const struct compute *compute, uint64_t seed)
+static double fit(struct score_net *net, struct arena *arena, const struct score_net_options *o,
+                  const struct mixture *m, const struct compute *compute, uint64_t seed)
 {
     double start = clock_seconds();
     score_net_create(net, arena, o, compute, seed);
     double loss = score_net_fit(net, m), seconds = clock_seconds() - start;
-    printf("Network of %d x %d, %d octaves, %d updates of %d points on the exact noised score of %d modes: loss %.4f, %.0f s.\n",
+    printf("Network of %d x %d, %d octaves, %d updates of %d points on the exact noised score of %d modes: "
+           "loss %.4f, %.0f s.\n",
            o->hidden, o->width, o->octaves, o->updates, o->batch, m->modes, loss, seconds);
     fflush(stdout);
     return seconds;
@@ -194,25 +214,28 @@ static double fit(struct score_net *net, struct arena *arena, const struct score
 
 static bool verdicts(const struct world *w, const struct result *by_net, struct pair_errors pair, bool quick)
 {
-    double best20 = INFINITY;
-    int best = 0;
-    for (int i = 0; i < ROWS; i++)
-        if (rows[i].steps == 20 && by_net[i].ratio < best20) {
-            best20 = by_net[i].ratio;
-            best = i;
+    double worst20 = 0;
+    int missed = 0, worst = 0;
+    for (int i = 0; i < ROWS; i++) {
+        int lost = w->set->modes - by_net[i].modes;
+        missed = rows[i].steps >= 20 && lost > missed ? lost : missed;
+        if (rows[i].steps == 20 && by_net[i].ratio > worst20) {
+            worst20 = by_net[i].ratio;
+            worst = i;
         }
+    }
     char what[120];
     printf("\n");
-    bool good = study_verdict("modes without a sample within 3 std, euler-maruyama 1000", w->set->modes - by_net[0].modes, 0);
-    snprintf(what, sizeof what, "the same, %s 20", rows[best].name);
-    good &= study_verdict(what, w->set->modes - by_net[best].modes, 0);
-    /* Few points in few sets: the floor itself is uncertain by a quarter. */
+    bool good = study_verdict("modes without a sample within 3 std, worst sampler of >= 20 steps", missed, 0);
+    /* Few points in few sets, and short fits: the floor itself is uncertain by a quarter. */
     good &= study_verdict("W2 over the floor, euler-maruyama 1000", by_net[0].ratio, quick ? 1.8 : 1.3);
-    snprintf(what, sizeof what, "W2 over the floor, 20 steps, %s", rows[best].name);
-    good &= study_verdict(what, best20, quick ? 2 : 1.5);
-    good &= study_verdict("weights 0.9/0.1, network, worst of euler-maruyama >= 100 and ancestral >= 20, sigma_max 3",
-                          pair.stochastic, 0.03);
-    good &= study_verdict("weights 0.9/0.1, network, worst flow of >= 20 steps, sigma_max 10", pair.flow, 0.03);
+    snprintf(what, sizeof what, "W2 over the floor, 20 steps, worst sampler (%s)", rows[worst].name);
+    good &= study_verdict(what, worst20, quick ? 2 : 1.5);
+    good &= study_verdict(
+        "weights 0.9/0.1, network, worst of euler-maruyama >= 100 and ancestral >= 20, sigma_max 3",
+        pair.stochastic, quick ? 0.05 : 0.03);
+    good &= study_verdict("weights 0.9/0.1, network, worst flow of >= 20 steps, sigma_max 10", pair.flow,
+                          quick ? 0.05 : 0.03);
     return good;
 }
 
@@ -235,9 +258,11 @@ int study_sampler(int argc, char **argv)
     w->compute = compute;
     rng_seed(&w->rng, o.seed, RNG_TEST);
     make_targets(w);
-    printf("Seed %llu, %d thread%s, %d modes of std %.3f/50 in the box, sigma 0.01 .. 3, W2 in units of the task (box of 100)\n"
-           "between sets of %d points, mean of %d.\n\n", (unsigned long long)o.seed, o.threads, o.threads > 1 ? "s" : "",
-           w->set->modes, gmm_std, w->set->points, w->set->sets);
+    printf("Seed %llu, %d thread%s, %d modes of std %.3f/50 in the box, sigma 0.01 .. 3, W2 in units of the "
+           "task (box of 100)\n"
+           "between sets of %d points, mean of %d.\n\n",
+           (unsigned long long)o.seed, o.threads, o.threads > 1 ? "s" : "", w->set->modes, gmm_std,
+           w->set->points, w->set->sets);
     fit(&w->net, &arena, &w->set->net, &w->gmm, compute, o.seed);
     fit(&w->pair_net, &arena, &w->set->pair_net, &w->pair, compute, o.seed);
     measure_floor(w);

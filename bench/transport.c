@@ -6,16 +6,18 @@
 
 struct assignment {
     int n;
-    double *cost;            /* [n x n] */
-    double *price_row, *price_col, *slack; /* reduced cost = cost - price_row - price_col >= 0, 0 on matched pairs */
-    int *row_of, *from;      /* matched row of a column, -1: free; the row from which a column was reached */
+    double *cost; /* [n x n] */
+    double *price_row, *price_col,
+        *slack;         /* reduced cost = cost - price_row - price_col >= 0, 0 on matched pairs */
+    int *row_of, *from; /* matched row of a column, -1: free; the row from which a column was reached */
     bool *settled;
 };
 
-static void assignment_create(struct assignment *s, struct arena *arena, const float *a, const float *b, int n)
+static void assignment_create(struct assignment *s, struct arena *arena, const float *a, const float *b,
+                              int n)
 {
     *s = (struct assignment){.n = n};
-    s->cost = arena_new(arena, double, (size_t)n * (size_t)n);
+    s->cost = arena_new(arena, double, (size_t)n *(size_t)n);
     s->price_row = arena_new(arena, double, n);
     s->price_col = arena_new(arena, double, n);
     s->slack = arena_new(arena, double, n);
@@ -48,7 +50,7 @@ static void match_greedily(struct assignment *s, int *column)
     }
 }
 
-/* Dijkstra over the columns from a free row to the nearest free column; prices follow, then the path is flipped. */
+/* Dijkstra from a free row to the nearest free column; prices follow, then the path is flipped. */
 static void augment(struct assignment *s, int *column, int start)
 {
     int n = s->n, row = start, end = -1;

@@ -10,7 +10,7 @@ struct args_list { /* a flag that may be given many times */
     int count;
 };
 
-struct args_flag { /* exactly one of text, on, list is not NULL */
+struct args_flag {                  /* exactly one of text, on, list is not NULL */
     const char *name, *value, *doc; /* "--seed", "S", one line */
     const char **text;
     bool *on;

@@ -28,7 +28,9 @@ int cmd_algos(int argc, char **argv)
 {
     bool json = false;
     const struct args_flag flags[] = {{"--json", NULL, "as one line of JSON", .on = &json}, {0}};
-    const struct args_spec spec = {.verb = "algos", .usage = "[--json]", .flags = flags,
+    const struct args_spec spec = {.verb = "algos",
+                                   .usage = "[--json]",
+                                   .flags = flags,
                                    .about = "Lists the algorithms. 'dqs options ALGO' shows what can be set.",
                                    .examples = "  dqs algos\n  dqs options dqs\n"};
     int code = args_parse(&spec, argc, argv, NULL, NULL);

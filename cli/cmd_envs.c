@@ -62,7 +62,9 @@ int cmd_envs(int argc, char **argv)
     static struct row rows[MOST];
     bool json = false;
     const struct args_flag flags[] = {{"--json", NULL, "as one line of JSON", .on = &json}, {0}};
-    const struct args_spec spec = {.verb = "envs", .usage = "[--json]", .flags = flags,
+    const struct args_spec spec = {.verb = "envs",
+                                   .usage = "[--json]",
+                                   .flags = flags,
                                    .about = "Lists the built-in tasks: numbers in an observation, numbers\n"
                                             "in an action, steps of an episode.",
                                    .examples = "  dqs envs\n  dqs envs --json\n"};

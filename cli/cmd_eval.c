@@ -11,10 +11,9 @@ static const char about[] =
     "Modes: evaluate (as in training's evaluations), explore (as the learner acts), exact\n"
     "(actions drawn from exp(Q/T) on a grid; two action dimensions at most).";
 
-static const char examples[] =
-    "  dqs eval runs/gmm/dqs/default-s0\n"
-    "  dqs eval runs/gmm/dqs/default-s0 --mode exact --episodes 1000\n"
-    "  dqs eval runs/pendulum/dqs/default-s0 --episodes 20 --seed 7 --json\n";
+static const char examples[] = "  dqs eval runs/gmm/dqs/default-s0\n"
+                               "  dqs eval runs/gmm/dqs/default-s0 --mode exact --episodes 1000\n"
+                               "  dqs eval runs/pendulum/dqs/default-s0 --episodes 20 --seed 7 --json\n";
 
 static const struct {
     const char *name;
@@ -55,8 +54,11 @@ static int evaluate(const char *folder, long episodes, const char *mode_name, dq
         return complain_error(&error);
     }
     double played = evaluation.episodes * evaluation.mean_length;
-    struct result result = {.run = run, .evaluation = &evaluation, .seconds = evaluation.seconds,
-                            .mode = mode_name, .steps = evaluation.step};
+    struct result result = {.run = run,
+                            .evaluation = &evaluation,
+                            .seconds = evaluation.seconds,
+                            .mode = mode_name,
+                            .steps = evaluation.step};
     result.steps_per_second = evaluation.seconds > 0 ? played / evaluation.seconds : 0;
     result_print(&result, json);
     dqs_run_free(run);
@@ -74,8 +76,13 @@ int cmd_eval(int argc, char **argv)
         {"--json", NULL, "one JSON line on stdout, everything else on stderr", .on = &json},
         {0},
     };
-    const struct args_spec spec = {.verb = "eval", .usage = "RUN [options]", .about = about,
-                                   .examples = examples, .flags = flags, .least = 1, .most = 1};
+    const struct args_spec spec = {.verb = "eval",
+                                   .usage = "RUN [options]",
+                                   .about = about,
+                                   .examples = examples,
+                                   .flags = flags,
+                                   .least = 1,
+                                   .most = 1};
     int code = args_parse(&spec, argc, argv, &folder, NULL);
     if (code >= 0)
         return code;

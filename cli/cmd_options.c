@@ -11,10 +11,9 @@ static const char about[] =
     "the values allowed, what it means, and where the value comes from. Set one with\n"
     "dqs train ENV --set KEY=VALUE.";
 
-static const char examples[] =
-    "  dqs options\n"
-    "  dqs options dqs --env pendulum --preset paper\n"
-    "  dqs options --markdown > options.md\n";
+static const char examples[] = "  dqs options\n"
+                               "  dqs options dqs --env pendulum --preset paper\n"
+                               "  dqs options --markdown > options.md\n";
 
 static void put_text(struct json *j, const char *key, const char *value)
 {
@@ -116,8 +115,12 @@ int cmd_options(int argc, char **argv)
         {"--markdown", NULL, "as Markdown tables, for documents", .on = &markdown},
         {0},
     };
-    const struct args_spec spec = {.verb = "options", .usage = "[ALGO] [options]", .about = about,
-                                   .examples = examples, .flags = flags, .most = 1};
+    const struct args_spec spec = {.verb = "options",
+                                   .usage = "[ALGO] [options]",
+                                   .about = about,
+                                   .examples = examples,
+                                   .flags = flags,
+                                   .most = 1};
     int code = args_parse(&spec, argc, argv, &algo, NULL);
     if (code >= 0)
         return code;

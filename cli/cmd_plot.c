@@ -11,10 +11,9 @@ static const char about[] =
     "the samples, density and soft value of gmm; the paths through a maze. Prints the file\n"
     "names. May be used while the run is training.";
 
-static const char examples[] =
-    "  dqs plot runs/gmm/dqs/default-s0\n"
-    "  dqs plot runs/maze-small/dqs/*\n"
-    "  dqs plot runs/gmm/dqs/default-s0 --out pictures\n";
+static const char examples[] = "  dqs plot runs/gmm/dqs/default-s0\n"
+                               "  dqs plot runs/maze-small/dqs/*\n"
+                               "  dqs plot runs/gmm/dqs/default-s0 --out pictures\n";
 
 int cmd_plot(int argc, char **argv)
 {
@@ -28,8 +27,13 @@ int cmd_plot(int argc, char **argv)
         {"--json", NULL, "the file names as one line of JSON", .on = &json},
         {0},
     };
-    const struct args_spec spec = {.verb = "plot", .usage = "RUN... [options]", .about = about,
-                                   .examples = examples, .flags = flags, .least = 1, .most = argc};
+    const struct args_spec spec = {.verb = "plot",
+                                   .usage = "RUN... [options]",
+                                   .about = about,
+                                   .examples = examples,
+                                   .flags = flags,
+                                   .least = 1,
+                                   .most = argc};
     int code = args_parse(&spec, argc, argv, folders, &n);
     if (code < 0 && out && n > 1)
         code = complain(EXIT_USAGE, "plot: --out takes one RUN; the pictures of several would collide");

@@ -9,9 +9,8 @@ static const char about[] =
     "had never stopped: the result is the same to the bit. --steps sets a new total, to train\n"
     "a finished run further.";
 
-static const char examples[] =
-    "  dqs resume runs/gmm/dqs/default-s0\n"
-    "  dqs resume runs/pendulum/dqs/default-s0 --steps 20000\n";
+static const char examples[] = "  dqs resume runs/gmm/dqs/default-s0\n"
+                               "  dqs resume runs/pendulum/dqs/default-s0 --steps 20000\n";
 
 int cmd_resume(int argc, char **argv)
 {
@@ -24,8 +23,13 @@ int cmd_resume(int argc, char **argv)
         {"--quiet", NULL, "no progress, only the result", .on = &quiet},
         {0},
     };
-    const struct args_spec spec = {.verb = "resume", .usage = "RUN [options]", .about = about,
-                                   .examples = examples, .flags = flags, .least = 1, .most = 1};
+    const struct args_spec spec = {.verb = "resume",
+                                   .usage = "RUN [options]",
+                                   .about = about,
+                                   .examples = examples,
+                                   .flags = flags,
+                                   .least = 1,
+                                   .most = 1};
     int code = args_parse(&spec, argc, argv, &folder, NULL);
     if (code >= 0)
         return code;

@@ -20,13 +20,12 @@ static const char about[] =
     "then the config file, then the flags, then --set. Ctrl-C or SIGTERM saves and says how\n"
     "to go on. Ends with one line of results; with --json, one JSON line on stdout.";
 
-static const char examples[] =
-    "  dqs train gmm\n"
-    "  dqs train pendulum --steps 10000 --seed 3\n"
-    "  dqs train maze-small --preset paper --set eval_every=2000 --threads 2\n"
-    "  dqs train pendulum --preset quick --steps 1500 --json --quiet\n"
-    "  dqs train maze --init-from runs/maze-small/dqs/default-s0\n"
-    "'dqs options' lists what --set knows.\n";
+static const char examples[] = "  dqs train gmm\n"
+                               "  dqs train pendulum --steps 10000 --seed 3\n"
+                               "  dqs train maze-small --preset paper --set eval_every=2000 --threads 2\n"
+                               "  dqs train pendulum --preset quick --steps 1500 --json --quiet\n"
+                               "  dqs train maze --init-from runs/maze-small/dqs/default-s0\n"
+                               "'dqs options' lists what --set knows.\n";
 
 static dqs_status set_pair(dqs_config *config, const char *pair, dqs_error *error)
 {
@@ -98,8 +97,13 @@ int cmd_train(int argc, char **argv)
         {"--quiet", NULL, "no progress, only the result", .on = &w.quiet},
         {0},
     };
-    const struct args_spec spec = {.verb = "train", .usage = "ENV [options]", .about = about,
-                                   .examples = examples, .flags = flags, .least = 1, .most = 1,
+    const struct args_spec spec = {.verb = "train",
+                                   .usage = "ENV [options]",
+                                   .about = about,
+                                   .examples = examples,
+                                   .flags = flags,
+                                   .least = 1,
+                                   .most = 1,
                                    .settings = true};
     int code = args_parse(&spec, argc, argv, &env, NULL);
     if (code < 0)

@@ -8,8 +8,8 @@
 
 struct live {
     bool quiet, redraw, utf8;
-    bool drawn;             /* an unfinished line stands on the terminal */
-    double next_line;       /* plain mode: when to speak again */
+    bool drawn;       /* an unfinished line stands on the terminal */
+    double next_line; /* plain mode: when to speak again */
     bool evaluated;
     dqs_evaluation evaluation; /* the last one seen */
 };

@@ -118,8 +118,8 @@ int cmd_help(int argc, char **argv)
 int cmd_version(int argc, char **argv)
 {
     const struct args_flag flags[] = {{0}};
-    const struct args_spec spec = {.verb = "version", .usage = "", .flags = flags,
-                                   .about = "Prints the version and the build."};
+    const struct args_spec spec = {
+        .verb = "version", .usage = "", .flags = flags, .about = "Prints the version and the build."};
     int code = args_parse(&spec, argc, argv, NULL, NULL);
     if (code >= 0)
         return code;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /* One episode; *total is its return. */
-static dqs_status episode(dqs_env *env, dqs_policy *policy, uint64_t seed, float *obs, float *action, double *total,
-                          dqs_error *error)
+static dqs_status episode(dqs_env *env, dqs_policy *policy, uint64_t seed, float *obs, float *action,
+                          double *total, dqs_error *error)
 {
     dqs_outcome outcome = {0};
     dqs_status status = dqs_env_reset(env, seed, obs, error);
@@ -35,7 +35,8 @@ static dqs_status act(const char *path, int episodes, dqs_error *error)
     if (status == DQS_OK)
         status = dqs_policy_load(&policy, path, error);
     if (status == DQS_OK && dqs_policy_obs_dim(policy) != dqs_env_spec(env)->obs_dim) {
-        snprintf(error->message, sizeof error->message, "%s: this policy was not trained on the pendulum", path);
+        snprintf(error->message, sizeof error->message, "%s: this policy was not trained on the pendulum",
+                 path);
         status = DQS_E_MISMATCH;
     }
     if (status == DQS_OK) {

@@ -41,8 +41,8 @@ static dqs_status hello(const char *folder, const char *steps, dqs_error *error)
     if (status == DQS_OK)
         status = dqs_run_evaluate(run, 20, DQS_ACT_EVALUATE, &result, error);
     if (status == DQS_OK)
-        printf("20 episodes: mean return %.1f, worst %.1f, best %.1f (0 is perfect); policy in %s\n", result.mean,
-               result.min, result.max, dqs_run_dir(run));
+        printf("20 episodes: mean return %.1f, worst %.1f, best %.1f (0 is perfect); policy in %s\n",
+               result.mean, result.min, result.max, dqs_run_dir(run));
 
     dqs_run_free(run);
     dqs_config_free(config);

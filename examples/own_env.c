@@ -55,7 +55,8 @@ static dqs_status sledge_reset(void *self, uint64_t seed, float *obs, dqs_error 
     return DQS_OK;
 }
 
-static dqs_status sledge_step(void *self, const float *action, float *obs, dqs_outcome *outcome, dqs_error *error)
+static dqs_status sledge_step(void *self, const float *action, float *obs, dqs_outcome *outcome,
+                              dqs_error *error)
 {
     struct sledge *s = self;
     const double dt = 0.1;

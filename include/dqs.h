@@ -27,18 +27,18 @@ extern "C" {
 #define DQS_VERSION "0.1.0"
 
 /* ---------------------------------------------------------------- status */
-#define DQS_STATUS_LIST(X)                                                   \
-    X(OK, "success")                                                         \
-    X(E_USAGE, "wrong use of the interface or the command line")             \
-    X(E_OPTION, "unknown option or value out of range")                      \
-    X(E_UNKNOWN, "no environment, algorithm or preset of that name")         \
-    X(E_IO, "a file could not be read or written")                           \
-    X(E_FORMAT, "a file is damaged or of another format")                    \
-    X(E_MISMATCH, "a file belongs to another environment or configuration")  \
-    X(E_BUSY, "the run folder is in use by a live process")                  \
-    X(E_MEMORY, "out of memory")                                             \
-    X(E_NUMERIC, "a number became infinite or not-a-number")                 \
-    X(E_ENV, "the environment reported a failure")                           \
+#define DQS_STATUS_LIST(X)                                                    \
+    X(OK, "success")                                                          \
+    X(E_USAGE, "wrong use of the interface or the command line")              \
+    X(E_OPTION, "unknown option or value out of range")                       \
+    X(E_UNKNOWN, "no environment, algorithm or preset of that name")          \
+    X(E_IO, "a file could not be read or written")                            \
+    X(E_FORMAT, "a file is damaged or of another format")                     \
+    X(E_MISMATCH, "a file belongs to another environment or configuration")   \
+    X(E_BUSY, "the run folder is in use by a live process")                   \
+    X(E_MEMORY, "out of memory")                                              \
+    X(E_NUMERIC, "a number became infinite or not-a-number")                  \
+    X(E_ENV, "the environment reported a failure")                            \
     X(E_UNSUPPORTED, "not supported by this algorithm, environment or build") \
     X(STOPPED, "stopped on request; the state is saved")
 
@@ -108,7 +108,8 @@ typedef struct dqs_env dqs_env;
 dqs_status dqs_env_create(dqs_env **env, const char *name, const char *options, dqs_error *error);
 const dqs_spec *dqs_env_spec(const dqs_env *env);
 dqs_status dqs_env_reset(dqs_env *env, uint64_t seed, float *obs, dqs_error *error);
-dqs_status dqs_env_step(dqs_env *env, const float *action, float *obs, dqs_outcome *outcome, dqs_error *error);
+dqs_status dqs_env_step(dqs_env *env, const float *action, float *obs, dqs_outcome *outcome,
+                        dqs_error *error);
 /* spec.state_dim doubles: the task's own, then the episode step. */
 dqs_status dqs_env_get_state(dqs_env *env, double *state, dqs_error *error);
 dqs_status dqs_env_set_state(dqs_env *env, const double *state, float *obs, dqs_error *error);
@@ -162,8 +163,10 @@ dqs_status dqs_run_resume(dqs_run **run, const char *run_dir, long steps, int th
 dqs_status dqs_run_step(dqs_run *run, long n, dqs_error *error);
 void dqs_run_stop(dqs_run *run); /* from a signal handler or another thread */
 /* Called at most ten times a second, and at every evaluation (then `evaluation` is not NULL). */
-void dqs_run_watch(dqs_run *run, void (*watch)(void *user, const dqs_progress *, const dqs_evaluation *), void *user);
-dqs_status dqs_run_evaluate(dqs_run *run, int episodes, dqs_act_mode mode, dqs_evaluation *out, dqs_error *error);
+void dqs_run_watch(dqs_run *run, void (*watch)(void *user, const dqs_progress *, const dqs_evaluation *),
+                   void *user);
+dqs_status dqs_run_evaluate(dqs_run *run, int episodes, dqs_act_mode mode, dqs_evaluation *out,
+                            dqs_error *error);
 dqs_status dqs_run_save(dqs_run *run, dqs_error *error);
 const char *dqs_run_dir(const dqs_run *run);
 const dqs_config *dqs_run_config(const dqs_run *run);

@@ -4,6 +4,7 @@
 static const dqs_env_type badsize = {.size = 8, .name = "badsize"};
 
 const dqs_env_type *dqs_plugin(void);
-const dqs_env_type *dqs_plugin(void) {
+const dqs_env_type *dqs_plugin(void)
+{
     return &badsize;
 }

@@ -5,15 +5,16 @@
 
 static const float low[2] = {-3.0f, 0.0f}, high[2] = {1.0f, 10.0f};
 
-static dqs_status counter_open(void **self, dqs_spec *spec, void *user, const char *options,
-                               dqs_error *error) {
+static dqs_status counter_open(void **self, dqs_spec *spec, void *user, const char *options, dqs_error *error)
+{
     (void)user, (void)options, (void)error;
     *self = calloc(1, sizeof(int));
     *spec = (dqs_spec){.obs_dim = 3, .act_dim = 2, .terminates = 1, .act_low = low, .act_high = high};
     return *self ? DQS_OK : DQS_E_MEMORY;
 }
 
-static dqs_status counter_reset(void *self, uint64_t seed, float *obs, dqs_error *error) {
+static dqs_status counter_reset(void *self, uint64_t seed, float *obs, dqs_error *error)
+{
     (void)seed, (void)error;
     *(int *)self = 0;
     obs[0] = obs[1] = obs[2] = 0.0f;
@@ -21,7 +22,8 @@ static dqs_status counter_reset(void *self, uint64_t seed, float *obs, dqs_error
 }
 
 static dqs_status counter_step(void *self, const float *action, float *obs, dqs_outcome *outcome,
-                               dqs_error *error) {
+                               dqs_error *error)
+{
     int count = ++*(int *)self;
     (void)error;
     obs[0] = (float)count;
@@ -43,6 +45,7 @@ static const dqs_env_type counter = {
 };
 
 const dqs_env_type *dqs_plugin(void);
-const dqs_env_type *dqs_plugin(void) {
+const dqs_env_type *dqs_plugin(void)
+{
     return &counter;
 }

@@ -25,7 +25,8 @@
 
 /* ---------------------------------------------------------------- status, clock, arena */
 
-static void status_fills_one_line(void **state) {
+static void status_fills_one_line(void **state)
+{
     (void)state;
     dqs_error error = {DQS_OK, "old"};
     assert_int_equal((fail)(&error, DQS_E_IO, "%s: bad\nthing %d", "a", 7), DQS_E_IO);
@@ -42,14 +43,16 @@ static void status_fills_one_line(void **state) {
     assert_int_equal(strlen(error.message), sizeof error.message - 1);
 }
 
-static void status_has_texts(void **state) {
+static void status_has_texts(void **state)
+{
     (void)state;
     assert_string_equal(dqs_strerror(DQS_OK), "success");
     assert_string_equal(dqs_strerror(DQS_STOPPED), "stopped on request; the state is saved");
     assert_string_equal(dqs_strerror((dqs_status)999), "unknown status");
 }
 
-static void clock_runs(void **state) {
+static void clock_runs(void **state)
+{
     (void)state;
     double before = clock_seconds();
     nanosleep(&(struct timespec){0, 2000000}, NULL);
@@ -63,7 +66,8 @@ static void clock_runs(void **state) {
     assert_true(labs((long)(timegm(&utc) - time(NULL))) <= 2);
 }
 
-static void arena_pieces_are_zeroed_aligned_apart(void **state) {
+static void arena_pieces_are_zeroed_aligned_apart(void **state)
+{
     (void)state;
     struct arena arena = {0};
     enum { PIECES = 600 };
@@ -92,7 +96,8 @@ static void arena_pieces_are_zeroed_aligned_apart(void **state) {
     arena_free(&arena);
 }
 
-static void arena_out_of_memory_aborts(void **state) {
+static void arena_out_of_memory_aborts(void **state)
+{
     (void)state;
     pid_t child = fork();
     if (child == 0) {
@@ -109,7 +114,8 @@ static void arena_out_of_memory_aborts(void **state) {
 
 /* ---------------------------------------------------------------- rng */
 
-static void rng_known_answers(void **state) {
+static void rng_known_answers(void **state)
+{
     (void)state;
     /* Random123, kat_vectors: philox4x32 10 */
     static const struct {
@@ -130,7 +136,8 @@ static void rng_known_answers(void **state) {
     }
 }
 
-static void rng_streams_differ_and_repeat(void **state) {
+static void rng_streams_differ_and_repeat(void **state)
+{
     (void)state;
     uint64_t seen[13 * 20];
     int n = 0;
@@ -155,7 +162,8 @@ static void rng_streams_differ_and_repeat(void **state) {
     assert_int_equal(rng_word(&a), block[0]);
 }
 
-static void rng_moments(void **state) {
+static void rng_moments(void **state)
+{
     (void)state;
     enum { N = 200000 };
     struct rng rng;
@@ -180,7 +188,8 @@ static void rng_moments(void **state) {
     assert_true(fabs(n4 - 3) < 5 * sqrt(96.0) / root);
 }
 
-static void rng_below_is_even(void **state) {
+static void rng_below_is_even(void **state)
+{
     (void)state;
     struct rng rng;
     rng_seed(&rng, 2, RNG_TEST);
@@ -216,7 +225,8 @@ struct job {
     int threads;
 };
 
-static void job_tile(void *context, int tile, int thread) {
+static void job_tile(void *context, int tile, int thread)
+{
     struct job *job = context;
     if (thread < 0 || thread >= job->threads)
         abort();
@@ -228,7 +238,8 @@ static void job_tile(void *context, int tile, int thread) {
     job->per_thread[thread][0]++; /* races, for the thread sanitizer, if two workers share a number */
 }
 
-static void pool_same_results_at_any_width(void **state) {
+static void pool_same_results_at_any_width(void **state)
+{
     (void)state;
     static struct job jobs[5];
     memset(jobs, 0, sizeof jobs);
@@ -256,14 +267,16 @@ static void pool_same_results_at_any_width(void **state) {
     pool_free(NULL);
 }
 
-static void add_tile(void *context, int tile, int thread) {
+static void add_tile(void *context, int tile, int thread)
+{
     (void)thread;
     long *sums = context;
     sums[8 * tile] += tile + 1;
 }
 
 /* Each job reads what the last one wrote: a lost tile, a tile run twice or a missing barrier shows. */
-static void pool_many_small_jobs(void **state) {
+static void pool_many_small_jobs(void **state)
+{
     (void)state;
     for (int threads = 1; threads <= 3; threads++) {
         struct pool *pool = pool_create(threads);
@@ -281,7 +294,8 @@ static void pool_many_small_jobs(void **state) {
     }
 }
 
-static void pool_makes_and_ends_quickly(void **state) {
+static void pool_makes_and_ends_quickly(void **state)
+{
     (void)state;
     for (int i = 0; i < 200; i++) {
         struct pool *pool = pool_create(1 + i % 3);
@@ -294,7 +308,8 @@ static void pool_makes_and_ends_quickly(void **state) {
 
 /* ---------------------------------------------------------------- log, visit */
 
-static void log_means(void **state) {
+static void log_means(void **state)
+{
     (void)state;
     static struct log_sink sink;
     assert_true(isnan(log_mean(&sink, "a")));
@@ -323,7 +338,8 @@ struct seen {
 };
 
 static void see(void *context, const char *name, enum visit_kind kind, enum visit_type type, int rank,
-                const size_t *shape, void *data) {
+                const size_t *shape, void *data)
+{
     struct seen *seen = context;
     int i = seen->count++;
     snprintf(seen->names[i], sizeof seen->names[i], "%s", name);
@@ -334,7 +350,8 @@ static void see(void *context, const char *name, enum visit_kind kind, enum visi
     seen->data[i] = data;
 }
 
-static void visit_names_everything(void **state) {
+static void visit_names_everything(void **state)
+{
     (void)state;
     static struct seen seen;
     struct visitor v = {see, &seen, "dqs/"};
@@ -364,7 +381,8 @@ static void visit_names_everything(void **state) {
     assert_int_equal(visit_type_size(VISIT_U8), 1);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_fills_one_line),
         cmocka_unit_test(status_has_texts),

@@ -17,7 +17,8 @@
 
 #include <cmocka.h> /* last: its macro fail() would spoil the declaration of ours */
 
-static void assert_contains(const char *text, const char *part) {
+static void assert_contains(const char *text, const char *part)
+{
     if (!strstr(text, part))
         fail_msg("\"%s\" does not contain \"%s\"", text, part);
 }
@@ -26,7 +27,8 @@ struct place {
     char folder[64], path[128];
 };
 
-static int place_make(void **state) {
+static int place_make(void **state)
+{
     static struct place place;
     strcpy(place.folder, "/tmp/dqs-test-base-XXXXXX");
     if (!mkdtemp(place.folder) || chmod(place.folder, 0755) != 0)
@@ -36,13 +38,15 @@ static int place_make(void **state) {
     return 0;
 }
 
-static int place_remove(void **state) {
+static int place_remove(void **state)
+{
     char command[100];
     snprintf(command, sizeof command, "rm -rf '%s'", ((struct place *)*state)->folder);
     return system(command);
 }
 
-static void assert_file_is(const char *path, const char *text) {
+static void assert_file_is(const char *path, const char *text)
+{
     char *data;
     size_t size;
     dqs_error error = {DQS_OK, ""};
@@ -53,13 +57,15 @@ static void assert_file_is(const char *path, const char *text) {
     free(data);
 }
 
-static void assert_nothing_aside(const char *folder) {
+static void assert_nothing_aside(const char *folder)
+{
     char command[160];
     snprintf(command, sizeof command, "test -z \"$(find '%s' -name '*.tmp-*')\"", folder);
     assert_int_equal(system(command), 0);
 }
 
-static void file_round_trip(void **state) {
+static void file_round_trip(void **state)
+{
     struct place *place = *state;
     dqs_error error = {DQS_OK, ""};
     assert_false(file_exists(place->path));
@@ -86,7 +92,8 @@ static void file_round_trip(void **state) {
     free(data);
 }
 
-static void file_errors_say_what_and_where(void **state) {
+static void file_errors_say_what_and_where(void **state)
+{
     struct place *place = *state;
     dqs_error error;
     char *data, path[200];
@@ -108,7 +115,8 @@ static void file_errors_say_what_and_where(void **state) {
     assert_int_equal(file_make_folders(longest, NULL), DQS_E_IO);
 }
 
-static void file_read_only_folder(void **state) {
+static void file_read_only_folder(void **state)
+{
     struct place *place = *state;
     dqs_error write_error = {DQS_OK, ""}, lock_error = {DQS_OK, ""}, make_error = {DQS_OK, ""};
     char below[200];
@@ -135,7 +143,8 @@ static void file_read_only_folder(void **state) {
 }
 
 /* The kernel's full device for the aside file: a small size fails in the flush, a large one in the put. */
-static void check_full_device(struct place *place, size_t size) {
+static void check_full_device(struct place *place, size_t size)
+{
     dqs_error error;
     struct file_writer writer;
     char *data = calloc(1, size);
@@ -153,13 +162,15 @@ static void check_full_device(struct place *place, size_t size) {
     free(data);
 }
 
-static void file_full_device(void **state) {
+static void file_full_device(void **state)
+{
     check_full_device(*state, 10);
     check_full_device(*state, 1 << 20);
 }
 
 /* A file size limit: needs no rights, and the writer's own descriptor fails half way. */
-static void file_too_large(void **state) {
+static void file_too_large(void **state)
+{
     struct place *place = *state;
     dqs_error error;
     struct rlimit before, small;
@@ -182,7 +193,8 @@ static void file_too_large(void **state) {
     assert_nothing_aside(place->folder);
 }
 
-static void file_full_disk(void **state) {
+static void file_full_disk(void **state)
+{
     struct place *place = *state;
     if (mount("dqs-test", place->folder, "tmpfs", 0, "size=64k") != 0)
         skip(); /* not allowed to mount */
@@ -205,7 +217,8 @@ static void file_full_disk(void **state) {
     free(text);
 }
 
-static void file_makes_folders(void **state) {
+static void file_makes_folders(void **state)
+{
     struct place *place = *state;
     char path[200];
     dqs_error error;
@@ -221,7 +234,8 @@ static void file_makes_folders(void **state) {
     assert_contains(error.message, "Not a directory");
 }
 
-static void file_lock_of_another_process(void **state) {
+static void file_lock_of_another_process(void **state)
+{
     struct place *place = *state;
     dqs_error error;
     int ready[2], fd;
@@ -257,7 +271,8 @@ static void file_lock_of_another_process(void **state) {
     assert_int_equal(file_lock("/tmp/dqs/no/such/folder", &fd, &error), DQS_E_IO);
 }
 
-static uint32_t crc_by_bits(const unsigned char *data, size_t size) {
+static uint32_t crc_by_bits(const unsigned char *data, size_t size)
+{
     uint32_t crc = ~0u;
     for (size_t i = 0; i < size; i++) {
         crc ^= data[i];
@@ -267,7 +282,8 @@ static uint32_t crc_by_bits(const unsigned char *data, size_t size) {
     return ~crc;
 }
 
-static void file_crc_known_answers(void **state) {
+static void file_crc_known_answers(void **state)
+{
     (void)state;
     assert_int_equal(file_crc32(0, "", 0), 0);
     assert_int_equal(file_crc32(0, "123456789", 9), 0xCBF43926);
@@ -287,7 +303,8 @@ static void file_crc_known_answers(void **state) {
 
 #define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, place_make, place_remove)
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         IN_A_PLACE(file_round_trip),
         IN_A_PLACE(file_errors_say_what_and_where),

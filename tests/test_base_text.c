@@ -18,23 +18,38 @@
 
 #include <cmocka.h> /* last: its macro fail() would spoil the declaration of ours */
 
-static void assert_contains(const char *text, const char *part) {
+static void assert_contains(const char *text, const char *part)
+{
     if (!strstr(text, part))
         fail_msg("\"%s\" does not contain \"%s\"", text, part);
 }
 
 /* ---------------------------------------------------------------- number */
 
-static void number_writes_the_shortest(void **state) {
+static void number_writes_the_shortest(void **state)
+{
     (void)state;
     static const struct {
         double value;
         const char *text;
     } cases[] = {
-        {0, "0"}, {-0.0, "-0"}, {1, "1"}, {0.1, "0.1"}, {1.0 / 3, "0.3333333333333333"}, {250000, "250000"},
-        {1e6, "1000000"}, {3e-4, "0.0003"}, {1e22, "1e+22"}, {0.1 + 0.2, "0.30000000000000004"},
-        {5e-324, "5e-324"}, {DBL_MAX, "1.7976931348623157e+308"}, {DBL_MIN, "2.2250738585072014e-308"},
-        {9007199254740993.0, "9007199254740992"}, {INFINITY, "inf"}, {-INFINITY, "-inf"}, {NAN, "nan"},
+        {0, "0"},
+        {-0.0, "-0"},
+        {1, "1"},
+        {0.1, "0.1"},
+        {1.0 / 3, "0.3333333333333333"},
+        {250000, "250000"},
+        {1e6, "1000000"},
+        {3e-4, "0.0003"},
+        {1e22, "1e+22"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {5e-324, "5e-324"},
+        {DBL_MAX, "1.7976931348623157e+308"},
+        {DBL_MIN, "2.2250738585072014e-308"},
+        {9007199254740993.0, "9007199254740992"},
+        {INFINITY, "inf"},
+        {-INFINITY, "-inf"},
+        {NAN, "nan"},
     };
     char text[NUMBER_TEXT_SIZE];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -43,7 +58,8 @@ static void number_writes_the_shortest(void **state) {
     }
 }
 
-static void number_round_trips_bits(void **state) {
+static void number_round_trips_bits(void **state)
+{
     (void)state;
     struct rng rng;
     rng_seed(&rng, 3, RNG_TEST);
@@ -63,7 +79,8 @@ static void number_round_trips_bits(void **state) {
     }
 }
 
-static void number_does_not_heed_the_locale(void **state) {
+static void number_does_not_heed_the_locale(void **state)
+{
     (void)state;
     static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8"};
     bool set = false;
@@ -80,16 +97,30 @@ static void number_does_not_heed_the_locale(void **state) {
     assert_true(read && value == 0.25);
 }
 
-static void number_reads_what_people_write(void **state) {
+static void number_reads_what_people_write(void **state)
+{
     (void)state;
     static const struct {
         const char *text;
         long value;
     } whole[] = {
-        {"250000", 250000}, {"250_000", 250000}, {"250k", 250000}, {"1e6", 1000000}, {"2.5e5", 250000},
-        {"1M", 1000000}, {"1.001k", 1001}, {"4.35k", 4350}, {"2G", 2000000000}, {"-3", -3}, {"+7", 7},
-        {"0", 0}, {"10.0", 10}, {"1_000k", 1000000}, {"9007199254740993", 9007199254740993},
-        {"9223372036854775807", LONG_MAX}, {"-9223372036854775808", LONG_MIN},
+        {"250000", 250000},
+        {"250_000", 250000},
+        {"250k", 250000},
+        {"1e6", 1000000},
+        {"2.5e5", 250000},
+        {"1M", 1000000},
+        {"1.001k", 1001},
+        {"4.35k", 4350},
+        {"2G", 2000000000},
+        {"-3", -3},
+        {"+7", 7},
+        {"0", 0},
+        {"10.0", 10},
+        {"1_000k", 1000000},
+        {"9007199254740993", 9007199254740993},
+        {"9223372036854775807", LONG_MAX},
+        {"-9223372036854775808", LONG_MIN},
     };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         long value = -1;
@@ -97,8 +128,19 @@ static void number_reads_what_people_write(void **state) {
             fail_msg("%s was read as %ld", whole[i].text, value);
     }
     static const char *const not_whole[] = {
-        "", " 1", "1 ", "1.5", "1e-3", "ten", "0x10", "1__0", "_1", "1_", "k", "1kk", "1k5", "1e400",
-        "inf", "nan", "-", "1e19", "--1", "+", "1,000", "1.0005k", "e5", "1e", "\n5", "9223372036854775808",
+        "",      " 1",
+        "1 ",    "1.5",
+        "1e-3",  "ten",
+        "0x10",  "1__0",
+        "_1",    "1_",
+        "k",     "1kk",
+        "1k5",   "1e400",
+        "inf",   "nan",
+        "-",     "1e19",
+        "--1",   "+",
+        "1,000", "1.0005k",
+        "e5",    "1e",
+        "\n5",   "9223372036854775808",
     };
     for (size_t i = 0; i < sizeof not_whole / sizeof *not_whole; i++) {
         long value = 42;
@@ -141,7 +183,8 @@ static const struct option toy[] = {
     {0},
 };
 
-static void assert_refused(const char *key, const char *value, const char *message) {
+static void assert_refused(const char *key, const char *value, const char *message)
+{
     struct toy_options options, before;
     memset(&options, 0, sizeof options);
     option_defaults(toy, &options);
@@ -153,7 +196,8 @@ static void assert_refused(const char *key, const char *value, const char *messa
     assert_int_equal(option_set(option_find(toy, key), &options, value, NULL), DQS_E_OPTION);
 }
 
-static void option_defaults_fill_all(void **state) {
+static void option_defaults_fill_all(void **state)
+{
     (void)state;
     struct toy_options options;
     memset(&options, 0xFF, sizeof options);
@@ -168,7 +212,8 @@ static void option_defaults_fill_all(void **state) {
     assert_ptr_equal(option_find(toy, "gamma"), &toy[1]);
 }
 
-static void option_refuses_with_what_is_allowed(void **state) {
+static void option_refuses_with_what_is_allowed(void **state)
+{
     (void)state;
     assert_refused("steps", "0", "steps: '0' is out of range; allowed: 1 .. 1000000000");
     assert_refused("steps", "1e10", "steps: '1e10' is out of range; allowed: 1 .. 1000000000");
@@ -195,7 +240,8 @@ static void option_refuses_with_what_is_allowed(void **state) {
     assert_string_equal(options.out, text);
 }
 
-static void option_bools(void **state) {
+static void option_bools(void **state)
+{
     (void)state;
     static const char *const yes[] = {"true", "on", "1", "yes", "True"};
     static const char *const no[] = {"false", "off", "0", "no", "False"};
@@ -209,7 +255,8 @@ static void option_bools(void **state) {
     }
 }
 
-static void option_texts_read_back(void **state) {
+static void option_texts_read_back(void **state)
+{
     (void)state;
     struct toy_options a, b;
     memset(&a, 0, sizeof a);
@@ -237,7 +284,8 @@ static void option_texts_read_back(void **state) {
     assert_int_equal(strlen(small), 2);
 }
 
-static void option_describes(void **state) {
+static void option_describes(void **state)
+{
     (void)state;
     char text[64], small[10];
     option_range(option_find(toy, "K"), text, sizeof text);
@@ -252,7 +300,8 @@ static void option_describes(void **state) {
         assert_true(strlen(option_type_name((enum option_type)type)) > 0);
 }
 
-static void option_nearest_key(void **state) {
+static void option_nearest_key(void **state)
+{
     (void)state;
     assert_string_equal(option_nearest(toy, "gama"), "gamma");
     assert_string_equal(option_nearest(toy, "gmama"), "gamma");
@@ -272,7 +321,8 @@ static void option_nearest_key(void **state) {
 
 /* ---------------------------------------------------------------- json */
 
-static void json_nests(void **state) {
+static void json_nests(void **state)
+{
     (void)state;
     struct json j = {0};
     json_open(&j, '{');
@@ -304,14 +354,16 @@ static void json_nests(void **state) {
     json_free(&j);
 }
 
-static void assert_quoted(const char *value, const char *expected) {
+static void assert_quoted(const char *value, const char *expected)
+{
     struct json j = {0};
     json_string(&j, value);
     assert_string_equal(j.text, expected);
     json_free(&j);
 }
 
-static void json_escapes(void **state) {
+static void json_escapes(void **state)
+{
     (void)state;
     assert_quoted("", "\"\"");
     assert_quoted("a\"b\\c/d", "\"a\\\"b\\\\c/d\"");
@@ -335,7 +387,8 @@ static void json_escapes(void **state) {
     json_free(&j);
 }
 
-static void json_grows(void **state) {
+static void json_grows(void **state)
+{
     (void)state;
     struct json j = {0};
     json_open(&j, '[');
@@ -348,7 +401,8 @@ static void json_grows(void **state) {
     json_free(&j);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(number_writes_the_shortest),
         cmocka_unit_test(number_round_trips_bits),

@@ -10,7 +10,8 @@
 #endif
 
 /* ---------------------------------------------------------------- pendulum */
-static void test_pendulum_follows_gymnasium(void **unused) {
+static void test_pendulum_follows_gymnasium(void **unused)
+{
     (void)unused;
     dqs_error error = {0};
     void *self;
@@ -50,7 +51,8 @@ static void test_pendulum_follows_gymnasium(void **unused) {
 }
 
 /* ---------------------------------------------------------------- gmm */
-static void test_gmm_density_and_mmd_of_scipy(void **unused) {
+static void test_gmm_density_and_mmd_of_scipy(void **unused)
+{
     (void)unused;
     FILE *file = fopen(FIXTURES "/gmm.txt", "r");
     assert_non_null(file);
@@ -87,7 +89,8 @@ static void test_gmm_density_and_mmd_of_scipy(void **unused) {
                 1e-9); /* a lonely mean */
 }
 
-static void test_gmm_moves(void **unused) {
+static void test_gmm_moves(void **unused)
+{
     (void)unused;
     const dqs_env_type *type = env_find("gmm");
     dqs_error error = {0};
@@ -114,7 +117,8 @@ static void test_gmm_moves(void **unused) {
     type->close(self);
 }
 
-static void test_gmm_metrics(void **unused) {
+static void test_gmm_metrics(void **unused)
+{
     (void)unused;
     enum { N = 1200 };
     static float xy[2 * N];
@@ -146,7 +150,8 @@ static void test_gmm_metrics(void **unused) {
     assert_near(line.mode_entropy, log(2.0) / log(40.0), 1e-9);
 }
 
-static double number_named(const dqs_number *numbers, int count, const char *name) {
+static double number_named(const dqs_number *numbers, int count, const char *name)
+{
     for (int i = 0; i < count; i++)
         if (strcmp(numbers[i].name, name) == 0)
             return numbers[i].value;
@@ -154,7 +159,8 @@ static double number_named(const dqs_number *numbers, int count, const char *nam
     return NAN;
 }
 
-static void test_gmm_summary_takes_last_positions(void **unused) {
+static void test_gmm_summary_takes_last_positions(void **unused)
+{
     (void)unused;
     /* Episodes of different lengths; only their last observation is on a mean, what follows is rubbish. */
     enum { STRIDE = 4 };
@@ -176,7 +182,8 @@ static void test_gmm_summary_takes_last_positions(void **unused) {
 }
 
 /* ---------------------------------------------------------------- maze */
-static void test_maze_free_motion(void **unused) {
+static void test_maze_free_motion(void **unused)
+{
     (void)unused;
     const dqs_env_type *type = env_find("maze");
     dqs_error error = {0};
@@ -212,7 +219,8 @@ static void test_maze_free_motion(void **unused) {
     type->close(self);
 }
 
-static void test_maze_walls_hold(void **unused) {
+static void test_maze_walls_hold(void **unused)
+{
     (void)unused;
     const dqs_env_type *type = env_find("maze-small");
     dqs_error error = {0};
@@ -245,7 +253,8 @@ static void test_maze_walls_hold(void **unused) {
 }
 
 /* Distance from a position to the nearest wall square, over all squares. */
-static double wall_distance(const struct maze_layout *layout, double x, double y) {
+static double wall_distance(const struct maze_layout *layout, double x, double y)
+{
     double best = INFINITY;
     for (int r = 0; r < layout->rows; r++)
         for (int c = 0; c < layout->columns; c++) {
@@ -259,7 +268,8 @@ static double wall_distance(const struct maze_layout *layout, double x, double y
     return best;
 }
 
-static void test_maze_ball_stays_out_of_walls(void **unused) {
+static void test_maze_ball_stays_out_of_walls(void **unused)
+{
     (void)unused;
     static const char *const names[] = {"maze", "maze-small"};
     for (int i = 0; i < 2; i++) {
@@ -294,7 +304,8 @@ static void test_maze_ball_stays_out_of_walls(void **unused) {
 
 /* MuJoCo's own PointMaze physics on this layout, 2000 episodes of 600 uniform random steps: the top-left goal
  * is entered in 0.257 of them, the bottom-right one in 0.162. */
-static void test_maze_random_policy_frequency(void **unused) {
+static void test_maze_random_policy_frequency(void **unused)
+{
     (void)unused;
     enum { LANES = 100, ROUNDS = 10 };
     struct arena arena = {0};
@@ -332,7 +343,8 @@ static void test_maze_random_policy_frequency(void **unused) {
     arena_free(&arena);
 }
 
-static void test_maze_options(void **unused) {
+static void test_maze_options(void **unused)
+{
     (void)unused;
     const dqs_env_type *type = env_find("maze-small");
     dqs_error error = {0};
@@ -384,7 +396,8 @@ static void test_maze_options(void **unused) {
     }
 }
 
-static void test_maze_layouts(void **unused) {
+static void test_maze_layouts(void **unused)
+{
     (void)unused;
     static const char *const names[] = {"maze", "maze-small"};
     for (int i = 0; i < 2; i++) {
@@ -407,7 +420,8 @@ static void test_maze_layouts(void **unused) {
     assert_null(maze_layout_find("gmm"));
 }
 
-static void test_maze_metrics(void **unused) {
+static void test_maze_metrics(void **unused)
+{
     (void)unused;
     /* maze-small, four episodes: top way, left way, bottom right, nowhere. Time in the second goal does not
      * count. */
@@ -446,7 +460,8 @@ static void test_maze_metrics(void **unused) {
     assert_int_equal(maze_classify(&maze_layout_large, &left[0][0], 2, 2).goal, -1);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pendulum_follows_gymnasium),
         cmocka_unit_test(test_gmm_density_and_mmd_of_scipy),

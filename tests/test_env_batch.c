@@ -8,7 +8,8 @@
 #endif
 
 /* ---------------------------------------------------------------- batch */
-static void test_state_is_exact_for_every_env(void **unused) {
+static void test_state_is_exact_for_every_env(void **unused)
+{
     (void)unused;
     for (int i = 0; env_table[i]; i++) {
         dqs_error error = {0};
@@ -55,13 +56,15 @@ static void test_state_is_exact_for_every_env(void **unused) {
 }
 
 /* FNV-1a over everything a step gives out. */
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size) {
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
+{
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
     return hash;
 }
 
-static uint64_t batch_hash(const char *name, int threads) {
+static uint64_t batch_hash(const char *name, int threads)
+{
     enum { LANES = 7, STEPS = 450 };
     struct arena arena = {0};
     struct pool *pool = threads ? pool_create(threads) : NULL;
@@ -87,7 +90,8 @@ static uint64_t batch_hash(const char *name, int threads) {
     return hash;
 }
 
-static void test_batch_same_at_any_pool_size(void **unused) {
+static void test_batch_same_at_any_pool_size(void **unused)
+{
     (void)unused;
     for (int i = 0; env_table[i]; i++) {
         uint64_t serial = batch_hash(env_table[i]->name, 0);
@@ -96,7 +100,8 @@ static void test_batch_same_at_any_pool_size(void **unused) {
     }
 }
 
-static void test_batch_resets_and_keeps_final_observation(void **unused) {
+static void test_batch_resets_and_keeps_final_observation(void **unused)
+{
     (void)unused;
     enum { LANES = 3 };
     struct arena arena = {0};
@@ -144,7 +149,8 @@ struct box {
 };
 
 static void box_tensor(void *context, const char *name, enum visit_kind kind, enum visit_type type, int rank,
-                       const size_t *shape, void *data) {
+                       const size_t *shape, void *data)
+{
     struct box *box = context;
     size_t size = visit_type_size(type);
     (void)name, (void)kind;
@@ -155,7 +161,8 @@ static void box_tensor(void *context, const char *name, enum visit_kind kind, en
     box->used += size;
 }
 
-static void test_batch_saves_and_restores(void **unused) {
+static void test_batch_saves_and_restores(void **unused)
+{
     (void)unused;
     enum { LANES = 4 };
     static struct box box;
@@ -209,8 +216,8 @@ struct broken {
     int steps, at;
 };
 
-static dqs_status broken_open(void **self, dqs_spec *spec, void *user, const char *options,
-                              dqs_error *error) {
+static dqs_status broken_open(void **self, dqs_spec *spec, void *user, const char *options, dqs_error *error)
+{
     (void)options, (void)error;
     struct broken *b = calloc(1, sizeof *b);
     *b = *(const struct broken *)user;
@@ -219,7 +226,8 @@ static dqs_status broken_open(void **self, dqs_spec *spec, void *user, const cha
     return DQS_OK;
 }
 
-static dqs_status broken_reset(void *self, uint64_t seed, float *obs, dqs_error *error) {
+static dqs_status broken_reset(void *self, uint64_t seed, float *obs, dqs_error *error)
+{
     struct broken *b = self;
     (void)seed, (void)error;
     obs[0] = obs[1] = obs[2] = b->trouble == TROUBLE_RESET ? -INFINITY : 0.0f;
@@ -228,7 +236,8 @@ static dqs_status broken_reset(void *self, uint64_t seed, float *obs, dqs_error 
 }
 
 static dqs_status broken_step(void *self, const float *action, float *obs, dqs_outcome *outcome,
-                              dqs_error *error) {
+                              dqs_error *error)
+{
     struct broken *b = self;
     bool now = ++b->steps == b->at && action[0] > 0.0f; /* the test says by the action in which lanes */
     (void)error;
@@ -240,7 +249,8 @@ static dqs_status broken_step(void *self, const float *action, float *obs, dqs_o
     return now && b->trouble == TROUBLE_STATUS ? DQS_E_ENV : DQS_OK;
 }
 
-static void test_bad_numbers_are_named(void **unused) {
+static void test_bad_numbers_are_named(void **unused)
+{
     (void)unused;
     static const struct {
         enum trouble trouble;
@@ -303,7 +313,8 @@ static void test_bad_numbers_are_named(void **unused) {
 }
 
 /* ---------------------------------------------------------------- table and plug-ins */
-static void test_names(void **unused) {
+static void test_names(void **unused)
+{
     (void)unused;
     const dqs_env_type *type;
     void *handle;
@@ -325,7 +336,8 @@ static void test_names(void **unused) {
     assert_null(dqs_env_name(5, NULL));
 }
 
-static void test_plugins(void **unused) {
+static void test_plugins(void **unused)
+{
     (void)unused;
     dqs_error error = {0};
     dqs_env *env = NULL;
@@ -361,7 +373,8 @@ static void test_plugins(void **unused) {
     dqs_env_free(NULL);
 }
 
-static void test_termination_in_a_batch(void **unused) {
+static void test_termination_in_a_batch(void **unused)
+{
     (void)unused;
     const dqs_env_type *type;
     void *handle;
@@ -392,7 +405,8 @@ static void test_termination_in_a_batch(void **unused) {
     env_unload(handle);
 }
 
-static void test_truncated_yields_to_terminated(void **unused) {
+static void test_truncated_yields_to_terminated(void **unused)
+{
     (void)unused;
     /* In the goal from the first step, with limit 1 and terminate: both would apply. */
     const dqs_env_type *type = env_find("maze-small");
@@ -413,7 +427,8 @@ static void test_truncated_yields_to_terminated(void **unused) {
     type->close(self);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_state_is_exact_for_every_env),
         cmocka_unit_test(test_batch_same_at_any_pool_size),

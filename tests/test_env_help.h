@@ -15,19 +15,22 @@
 
 #include <cmocka.h>
 
-static inline void assert_near(double value, double expected, double tolerance) {
+static inline void assert_near(double value, double expected, double tolerance)
+{
     if (!(fabs(value - expected) <= tolerance))
         fail_msg("%.17g is not within %g of %.17g", value, tolerance, expected);
 }
 
-static inline void assert_says(const dqs_error *error, const char *part) {
+static inline void assert_says(const dqs_error *error, const char *part)
+{
     if (!strstr(error->message, part))
         fail_msg("\"%s\" does not say \"%s\"", error->message, part);
     assert_null(strchr(error->message, '\n'));
 }
 
 static inline struct env_batch *batch_of(struct arena *arena, const char *name, const char *options, int n,
-                                         struct pool *pool) {
+                                         struct pool *pool)
+{
     struct env_batch *batch = NULL;
     dqs_error error = {0};
     const dqs_env_type *type = env_find(name);
@@ -38,7 +41,8 @@ static inline struct env_batch *batch_of(struct arena *arena, const char *name, 
     return batch;
 }
 
-static inline void random_actions(float *action, int count, struct rng *rng) {
+static inline void random_actions(float *action, int count, struct rng *rng)
+{
     for (int i = 0; i < count; i++)
         action[i] = (float)(2.0 * rng_uniform(rng) - 1.0);
 }

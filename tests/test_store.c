@@ -335,7 +335,7 @@ static void visit_reserved(void *object, struct visitor *v)
 static void visit_changing(void *object, struct visitor *v)
 {
     long *n = object;
-    visit_vector(v, "growing", VISIT_LEARN, VISIT_U8, other_array, (size_t)++*n);
+    visit_vector(v, "growing", VISIT_LEARN, VISIT_U8, other_array, (size_t)++ * n);
 }
 
 static void a_caller_who_names_wrongly_is_told(void **state)

@@ -36,7 +36,8 @@ struct algo {
     /* All memory from the arena. */
     dqs_status (*create)(void **self, struct arena *arena, const struct algo_setup *setup, dqs_error *error);
     /* action [rows x act_dim] in [-1,1] <- obs [rows x obs_dim] */
-    dqs_status (*act)(void *self, float *action, const float *obs, int rows, dqs_act_mode mode, dqs_error *error);
+    dqs_status (*act)(void *self, float *action, const float *obs, int rows, dqs_act_mode mode,
+                      dqs_error *error);
     void (*observe)(void *self, const struct transitions *t);
     bool (*update_due)(const void *self);
     void (*update)(void *self, struct log_sink *log);

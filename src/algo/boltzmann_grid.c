@@ -6,7 +6,7 @@
 static float *lattice(struct arena *arena, int *points, int side, int d)
 {
     *points = d == 1 ? side : side * side;
-    float *action = arena_new(arena, float, *points * d);
+    float *action = arena_new(arena, float, *points *d);
     for (int i = 0; i < *points; i++)
         for (int j = 0; j < d; j++) {
             int index = j == 0 ? i % side : i / side;
@@ -15,7 +15,8 @@ static float *lattice(struct arena *arena, int *points, int side, int d)
     return action;
 }
 
-void grid_create(struct boltzmann_grid *g, struct arena *arena, const struct twin_energy *energy, const struct compute *compute)
+void grid_create(struct boltzmann_grid *g, struct arena *arena, const struct twin_energy *energy,
+                 const struct compute *compute)
 {
     int d = energy->act_dim, threads = pool_threads(compute->pool);
     *g = (struct boltzmann_grid){.energy = energy, .compute = compute, .dim = d};
@@ -110,7 +111,8 @@ static void compare_row(void *context, int row, int thread)
     struct grid_job *job = context;
     struct boltzmann_grid *g = job->g;
     int d = g->dim, cells = d == 1 ? GRID_CELLS : GRID_CELLS * GRID_CELLS;
-    double p[GRID_CELLS * GRID_CELLS] = {0}, counts[GRID_CELLS * GRID_CELLS] = {0}, exact[GRID_CELLS * GRID_CELLS] = {0};
+    double p[GRID_CELLS * GRID_CELLS] = {0}, counts[GRID_CELLS * GRID_CELLS] = {0},
+                          exact[GRID_CELLS * GRID_CELLS] = {0};
     solve(g, g->action, g->points, row, thread);
     for (int i = 0; i < g->points; i++)
         p[cell_of(g->action + i * d, d)] += g->logp[thread][i];
@@ -120,17 +122,20 @@ static void compare_row(void *context, int row, int thread)
     for (int i = 0; i < job->n; i++) {
         counts[cell_of(job->samples + ((size_t)row * (size_t)job->n + (size_t)i) * (size_t)d, d)]++;
         if (i % 4 == 0)
-            g->compute->k->uniforms(u, 4, job->rng->key, job->ticket, (uint64_t)row * (uint64_t)(job->n + 3) / 4 * 4 + (uint64_t)i);
+            g->compute->k->uniforms(u, 4, job->rng->key, job->ticket,
+                                    (uint64_t)row * (uint64_t)(job->n + 3) / 4 * 4 + (uint64_t)i);
         exact[pick(cumulative, cells, u[i % 4])]++;
     }
     job->tv[row] = variation(p, counts, cells, job->n);
     job->floor[row] = variation(p, exact, cells, job->n);
 }
 
-double grid_total_variation(struct boltzmann_grid *g, const float *samples, int rows, int n, double *floor, struct rng *rng)
+double grid_total_variation(struct boltzmann_grid *g, const float *samples, int rows, int n, double *floor,
+                            struct rng *rng)
 {
     double tv[rows], exact[rows], sum = 0, sum_exact = 0;
-    struct grid_job job = {.g = g, .samples = samples, .n = n, .tv = tv, .floor = exact, .rng = rng, .ticket = rng_ticket(rng)};
+    struct grid_job job = {
+        .g = g, .samples = samples, .n = n, .tv = tv, .floor = exact, .rng = rng, .ticket = rng_ticket(rng)};
     pool_run(g->compute->pool, rows, compare_row, &job);
     for (int r = 0; r < rows; r++) {
         sum += tv[r] / rows;

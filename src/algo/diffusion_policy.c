@@ -6,8 +6,8 @@
 #define TILE 64 /* rows of states per tile; each has `particles` chains */
 
 struct policy_work {
-    float *base;   /* [TILE x width]: the state's part of the first layer */
-    float *lifted; /* the same plus the level's part */
+    float *base;         /* [TILE x width]: the state's part of the first layer */
+    float *lifted;       /* the same plus the level's part */
     int *parent, *owner; /* [chains]: which row of the tile; [chains or rows]: which state of the energy */
     float *x, *logp;     /* [chains x act_dim], [chains] */
     struct tape tape;
@@ -50,8 +50,8 @@ static void network_score(void *self, float *score, const float *x, int level, i
     for (int r = 0; r < states; r++)
         for (int j = 0; j < width; j++)
             w->lifted[r * width + j] = w->base[r * width + j] + part[j];
-    k->add_inputs(w->tape.pre[0], w->lifted, w->parent, x, net_weight(&p->score, 0) + (size_t)p->o.feature_dim * (size_t)width,
-                  rows, d, width);
+    k->add_inputs(w->tape.pre[0], w->lifted, w->parent, x,
+                  net_weight(&p->score, 0) + (size_t)p->o.feature_dim * (size_t)width, rows, d, width);
     net_rest(k, &p->score, &w->tape, score, 0, rows);
     float scale = (float)policy_score_scale(p, job->sampler.h[level]);
     for (int i = 0; i < rows * d; i++)
@@ -84,11 +84,13 @@ static void draw_tile(void *context, int tile, int thread)
     struct draw_job *job = context;
     struct diffusion_policy *p = job->p;
     struct policy_work *w = &p->work[thread];
-    int row0 = tile * TILE, rows = job->rows - row0 < TILE ? job->rows - row0 : TILE, P = p->o.particles, d = p->o.act_dim;
+    int row0 = tile * TILE, rows = job->rows - row0 < TILE ? job->rows - row0 : TILE, P = p->o.particles,
+        d = p->o.act_dim;
     float *action = job->action + (size_t)row0 * (size_t)d;
-    net_part(p->compute->k, &p->score, w->base, job->features + (size_t)row0 * (size_t)p->o.feature_dim, rows, 0,
-             p->o.feature_dim, true);
-    sampler_tile(&job->sampler, p->compute->k, w->x, row0 * P, rows * P, job->rng, job->chain_ticket, &w->sampler, thread);
+    net_part(p->compute->k, &p->score, w->base, job->features + (size_t)row0 * (size_t)p->o.feature_dim, rows,
+             0, p->o.feature_dim, true);
+    sampler_tile(&job->sampler, p->compute->k, w->x, row0 * P, rows * P, job->rng, job->chain_ticket,
+                 &w->sampler, thread);
     for (int i = 0; i < rows * P * d; i++)
         w->x[i] = squash_action(p->o.squash, w->x[i]);
     if (P > 1)
@@ -98,8 +100,8 @@ static void draw_tile(void *context, int tile, int thread)
     for (int i = 0; i < rows; i++)
         w->owner[i] = row0 + i;
     struct corrector corrector = {job->draw->corrector, p->o.corrector_step};
-    w->accepted += corrector_tile(&corrector, p->compute->k, &p->energy->boxed, action, w->owner, row0, rows, job->rng,
-                                  job->corrector_ticket, &w->corrector, thread);
+    w->accepted += corrector_tile(&corrector, p->compute->k, &p->energy->boxed, action, w->owner, row0, rows,
+                                  job->rng, job->corrector_ticket, &w->corrector, thread);
 }
 
 /* The parts of the first layer that depend on the level and on T alone. */
@@ -110,14 +112,21 @@ static void lift_levels(struct diffusion_policy *p, double log_T)
     embed_sinusoid(first, (float)log_T, E);
     for (int level = 1; level < n; level++)
         memcpy(first + (size_t)level * 2 * (size_t)E, first, sizeof *first * (size_t)E);
-    net_part(p->compute->k, &p->score, p->level_part, p->level_embedding, n, p->o.feature_dim + p->o.act_dim, 2 * E, false);
+    net_part(p->compute->k, &p->score, p->level_part, p->level_embedding, n, p->o.feature_dim + p->o.act_dim,
+             2 * E, false);
 }
 
-double policy_act(struct diffusion_policy *p, float *action, const float *features, int rows, const struct policy_draw *draw,
-                  struct rng *rng)
+double policy_act(struct diffusion_policy *p, float *action, const float *features, int rows,
+                  const struct policy_draw *draw, struct rng *rng)
 {
-    struct draw_job job = {.p = p, .action = action, .features = features, .rows = rows, .draw = draw, .sampler = p->sampler,
-                           .rng = rng, .chain_ticket = rng->ticket};
+    struct draw_job job = {.p = p,
+                           .action = action,
+                           .features = features,
+                           .rows = rows,
+                           .draw = draw,
+                           .sampler = p->sampler,
+                           .rng = rng,
+                           .chain_ticket = rng->ticket};
     struct corrector corrector = {draw->corrector, p->o.corrector_step};
     rng->ticket += (uint64_t)sampler_tickets(&p->sampler);
     job.choice_ticket = rng_ticket(rng);
@@ -136,7 +145,8 @@ double policy_act(struct diffusion_policy *p, float *action, const float *featur
 }
 
 /* ---------------------------------------------------------------- learning */
-void policy_noise(struct diffusion_policy *p, float *tau, float *h, float *x, const float *x0, int rows, struct rng *rng)
+void policy_noise(struct diffusion_policy *p, float *tau, float *h, float *x, const float *x0, int rows,
+                  struct rng *rng)
 {
     const struct kernels *k = p->compute->k;
     int d = p->o.act_dim;
@@ -151,8 +161,8 @@ void policy_noise(struct diffusion_policy *p, float *tau, float *h, float *x, co
     }
 }
 
-double policy_fit(struct diffusion_policy *p, const float *features, const float *x, const float *tau, const float *h,
-                  const float *log_T, const float *S, int rows, bool lambda_weight)
+double policy_fit(struct diffusion_policy *p, const float *features, const float *x, const float *tau,
+                  const float *h, const float *log_T, const float *S, int rows, bool lambda_weight)
 {
     int F = p->o.feature_dim, d = p->o.act_dim, E = p->o.embed, in = inputs(&p->o);
     double loss = 0;
@@ -191,16 +201,17 @@ void policy_create(struct diffusion_policy *p, struct arena *arena, const struct
         net_create(&p->gradient, arena, &spec);
         adam_create(&p->adam, arena, p->score.count, o->lr, o->decay);
         tape_create(&p->tape, arena, &spec, o->batch, TAPE_TRAIN);
-        p->x = arena_new(arena, float, o->batch * spec.in);
-        p->y = arena_new(arena, float, o->batch * spec.out);
-        p->dy = arena_new(arena, float, o->batch * spec.out);
+        p->x = arena_new(arena, float, o->batch *spec.in);
+        p->y = arena_new(arena, float, o->batch *spec.out);
+        p->dy = arena_new(arena, float, o->batch *spec.out);
     }
     sampler_create(&p->sampler, arena, o->sampler, o->schedule, o->steps, o->act_dim, 1);
     p->sampler.score = network_score;
     p->level_embedding = arena_new(arena, float, (o->steps + 1) * 2 * E);
     p->level_part = arena_new(arena, float, (o->steps + 1) * o->width);
     for (int level = 0; level <= o->steps; level++)
-        embed_sinusoid(p->level_embedding + (size_t)level * 2 * (size_t)E, 1 - (float)level / (float)o->steps, E);
+        embed_sinusoid(p->level_embedding + (size_t)level * 2 * (size_t)E, 1 - (float)level / (float)o->steps,
+                       E);
     p->work = arena_new(arena, struct policy_work, threads);
     for (int t = 0; t < threads; t++) {
         struct policy_work *w = &p->work[t];

@@ -46,20 +46,21 @@ double policy_score_scale(const struct diffusion_policy *p, double h);
 
 /* How to draw. The energy must be prepared for the same rows where particles > 1 or corrector > 0. */
 struct policy_draw {
-    double log_T;    /* temperature as the network sees it */
-    double noise;    /* of the diffusion: 1, or 0 for none after the start */
-    int corrector;   /* Metropolis-adjusted Langevin steps afterwards */
+    double log_T;  /* temperature as the network sees it */
+    double noise;  /* of the diffusion: 1, or 0 for none after the start */
+    int corrector; /* Metropolis-adjusted Langevin steps afterwards */
 };
 /* action [rows x act_dim] in the box <- features [rows x feature_dim]; returns the corrector's acceptance rate. */
-double policy_act(struct diffusion_policy *p, float *action, const float *features, int rows, const struct policy_draw *draw,
-                  struct rng *rng);
+double policy_act(struct diffusion_policy *p, float *action, const float *features, int rows,
+                  const struct policy_draw *draw, struct rng *rng);
 
 /* tau ~ U[0,1], stratified over the batch; h = h(tau); x = x0 + sqrt(h) e. tau, h [rows]; x, x0 [rows x act_dim] */
-void policy_noise(struct diffusion_policy *p, float *tau, float *h, float *x, const float *x0, int rows, struct rng *rng);
+void policy_noise(struct diffusion_policy *p, float *tau, float *h, float *x, const float *x0, int rows,
+                  struct rng *rng);
 
 /* One Adam step on the weighted squared error between the network's score and S; weight lambda = h + 1e-3 on the raw score,
  * or 1 on the scaled one. log_T [rows] as the network sees it. Returns the loss. */
-double policy_fit(struct diffusion_policy *p, const float *features, const float *x, const float *tau, const float *h,
-                  const float *log_T, const float *S, int rows, bool lambda_weight);
+double policy_fit(struct diffusion_policy *p, const float *features, const float *x, const float *tau,
+                  const float *h, const float *log_T, const float *S, int rows, bool lambda_weight);
 
 #endif

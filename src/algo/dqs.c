@@ -15,19 +15,19 @@ struct dqs {
     struct dqs_options o;
     struct algo_setup setup;
     struct features features;
-    struct twin critics;             /* theta, theta bar */
-    struct diffusion_policy policy;  /* phi */
-    struct ring replay;              /* D */
+    struct twin critics;            /* theta, theta bar */
+    struct diffusion_policy policy; /* phi */
+    struct ring replay;             /* D */
     struct temperature temperature;
     struct twin_energy energy;
     struct score_options score;
-    struct score_scratch *scratch;   /* per thread */
+    struct score_scratch *scratch; /* per thread */
     struct boltzmann_grid grid;
     struct ring_batch batch;
-    float *s, *s_next;               /* features [B x F] */
-    float *x, *x_next, *y;           /* critic inputs [B x (F+d)], targets [B] */
-    float *a_next, *a0, *a_tau, *S;  /* [B x d] */
-    float *tau, *h, *log_T, *ess;    /* [B] */
+    float *s, *s_next;              /* features [B x F] */
+    float *x, *x_next, *y;          /* critic inputs [B x (F+d)], targets [B] */
+    float *a_next, *a0, *a_tau, *S; /* [B x d] */
+    float *tau, *h, *log_T, *ess;   /* [B] */
     long steps, updates;
     struct rng rng_act, rng_evaluate, rng_replay, rng_target, rng_score, rng_temperature, rng_diagnose;
 };
@@ -44,8 +44,8 @@ static double seen_T(const struct dqs *q, double T)
 }
 
 /* a ~ pi_phi(. | s) by reverse diffusion, at temperature T. [DEV] then, optionally, particles and the corrector. */
-static double draw(struct dqs *q, float *action, const float *s, int rows, double T, int corrector, double noise,
-                   struct rng *rng)
+static double draw(struct dqs *q, float *action, const float *s, int rows, double T, int corrector,
+                   double noise, struct rng *rng)
 {
     struct policy_draw how = {seen_T(q, T), noise, corrector};
     if (needs_energy(q, corrector))
@@ -54,7 +54,8 @@ static double draw(struct dqs *q, float *action, const float *s, int rows, doubl
 }
 
 /* ---------------------------------------------------------------- act */
-static dqs_status dqs_act(void *self, float *action, const float *obs, int rows, dqs_act_mode mode, dqs_error *error)
+static dqs_status dqs_act(void *self, float *action, const float *obs, int rows, dqs_act_mode mode,
+                          dqs_error *error)
 {
     struct dqs *q = self;
     int d = q->setup.act_dim, block = (int)q->o.batch;
@@ -64,7 +65,8 @@ static dqs_status dqs_act(void *self, float *action, const float *obs, int rows,
         return DQS_OK;
     }
     if (mode == DQS_ACT_EXACT && !grid_possible(d))
-        return fail(error, DQS_E_UNSUPPORTED, "exact: needs at most 2 action dimensions, this task has %d; use evaluate", d);
+        return fail(error, DQS_E_UNSUPPORTED,
+                    "exact: needs at most 2 action dimensions, this task has %d; use evaluate", d);
     for (int at = 0; at < rows; at += block) {
         int n = rows - at < block ? rows - at : block;
         float *a = action + (size_t)at * (size_t)d;
@@ -86,7 +88,8 @@ static void dqs_observe(void *self, const struct transitions *t)
     size_t o = (size_t)q->setup.obs_dim, d = (size_t)q->setup.act_dim;
     normaliser_learn(&q->features.norm, t->obs, t->rows);
     for (size_t r = 0; r < (size_t)t->rows; r++)
-        ring_push(&q->replay, t->obs + r * o, t->action + r * d, t->reward[r], t->next_obs + r * o, t->terminated[r]);
+        ring_push(&q->replay, t->obs + r * o, t->action + r * d, t->reward[r], t->next_obs + r * o,
+                  t->terminated[r]);
     q->steps += t->rows;
     temperature_at(&q->temperature, q->steps);
 }
@@ -103,7 +106,8 @@ static void score_one_tile(void *context, int tile, int thread)
     struct dqs *q = context;
     int states = q->scratch[thread].states, first = tile * states, left = (int)q->o.batch - first;
     score_tile(&q->score, q->setup.compute->k, &q->energy.squashed, q->S, q->ess, q->a_tau, q->h, first,
-               left < states ? left : states, &q->rng_score, q->rng_score.ticket, &q->scratch[thread], thread);
+               left < states ? left : states, &q->rng_score, q->rng_score.ticket, &q->scratch[thread],
+               thread);
 }
 
 /* S = grad log sum_i exp(Q(s, a~_i)/T), a~_i ~ N(a_tau, h I), for the whole batch. */
@@ -151,7 +155,8 @@ static void dqs_update(void *self, struct log_sink *log)
     /* Target values Q^ = r + gamma Q_thetabar(s', a'), a' ~ pi_phi(s'). Nobody looks at a' where gamma is 0. */
     double accepted = 0;
     if (q->o.gamma > 0 || from_policy)
-        accepted = draw(q, q->a_next, q->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &q->rng_target);
+        accepted =
+            draw(q, q->a_next, q->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &q->rng_target);
     join_rows(q->x_next, q->s_next, F, q->a_next, d, B);
     for (int r = 0; r < B; r++)
         q->batch.reward[r] *= (float)q->o.reward_scale;
@@ -160,7 +165,8 @@ static void dqs_update(void *self, struct log_sink *log)
 
     /* Update theta by minimising the mean of (Q_theta(s,a) - Q^)^2 */
     join_rows(q->x, q->s, F, q->batch.action, d, B);
-    double critic_loss = twin_fit(compute, &q->critics, q->x, q->y, B, q->o.huber, q->o.max_grad_norm, &mean_q);
+    double critic_loss =
+        twin_fit(compute, &q->critics, q->x, q->y, B, q->o.huber, q->o.max_grad_norm, &mean_q);
 
     /* For each (s, a): tau ~ U[0,1], a_tau ~ N(a, h I). [DEV] noised=policy takes (s', a') instead. */
     const float *s = from_policy ? q->s_next : q->s, *a = from_policy ? q->a_next : q->batch.action;
@@ -200,17 +206,21 @@ static void dqs_update(void *self, struct log_sink *log)
 /* Total variation between the policy and exp(Q/T) on the action grid at visited states, at three temperatures. */
 static void dqs_diagnose(void *self, struct log_sink *log)
 {
-    static const struct { double factor; const char *plain, *corrected, *floor; } at[] = {
-        {1.0, "diag/tv", "diag/tv_corrected", "diag/tv_floor"},
-        {0.3, "diag/tv_cold", "diag/tv_cold_corrected", "diag/tv_cold_floor"},
-        {3.0, "diag/tv_hot", "diag/tv_hot_corrected", "diag/tv_hot_floor"}};
+    static const struct {
+        double factor;
+        const char *plain, *corrected, *floor;
+    } at[] = {{1.0, "diag/tv", "diag/tv_corrected", "diag/tv_floor"},
+              {0.3, "diag/tv_cold", "diag/tv_cold_corrected", "diag/tv_cold_floor"},
+              {3.0, "diag/tv_hot", "diag/tv_hot_corrected", "diag/tv_hot_floor"}};
     struct dqs *q = self;
-    int d = q->setup.act_dim, n = (int)q->o.diag_samples, B = (int)q->o.batch, rows = (int)q->o.diag_states, F = q->features.dim;
+    int d = q->setup.act_dim, n = (int)q->o.diag_samples, B = (int)q->o.batch, rows = (int)q->o.diag_states,
+        F = q->features.dim;
     if (!grid_possible(d) || q->setup.act_only || ring_count(&q->replay) == 0)
         return;
     rows = rows < B ? rows : B;
     struct arena arena = {0};
-    float *states = arena_new(&arena, float, rows * F), *samples = arena_new(&arena, float, (size_t)rows * (size_t)n * (size_t)d);
+    float *states = arena_new(&arena, float, rows *F),
+          *samples = arena_new(&arena, float, (size_t)rows *(size_t)n *(size_t)d);
     ring_sample(&q->replay, &q->batch, &q->rng_diagnose);
     features_of(&q->features, states, q->batch.obs, rows);
     int kinds = q->o.T_spread >= 3 ? 3 : 1;
@@ -220,9 +230,10 @@ static void dqs_diagnose(void *self, struct log_sink *log)
             for (int i = 0; i < rows * n; i += B) { /* blocks of B samples; a block may span states */
                 int block = rows * n - i < B ? rows * n - i : B;
                 for (int r = 0; r < block; r++)
-                    memcpy(q->s + (size_t)r * (size_t)F, states + (size_t)((i + r) / n) * (size_t)F, sizeof(float) * (size_t)F);
-                draw(q, samples + (size_t)i * (size_t)d, q->s, block, T, corrected ? (int)q->o.corrector : 0, 1,
-                     &q->rng_diagnose);
+                    memcpy(q->s + (size_t)r * (size_t)F, states + (size_t)((i + r) / n) * (size_t)F,
+                           sizeof(float) * (size_t)F);
+                draw(q, samples + (size_t)i * (size_t)d, q->s, block, T, corrected ? (int)q->o.corrector : 0,
+                     1, &q->rng_diagnose);
             }
             twin_energy_prepare(&q->energy, q->setup.compute, states, rows, T);
             double tv = grid_total_variation(&q->grid, samples, rows, n, &floor, &q->rng_diagnose);
@@ -237,8 +248,8 @@ static dqs_status dqs_soft_value(void *self, float *value, const float *obs, int
     struct dqs *q = self;
     int block = (int)q->o.batch;
     if (!grid_possible(q->setup.act_dim))
-        return fail(error, DQS_E_UNSUPPORTED, "soft value: needs at most 2 action dimensions, this task has %d",
-                    q->setup.act_dim);
+        return fail(error, DQS_E_UNSUPPORTED,
+                    "soft value: needs at most 2 action dimensions, this task has %d", q->setup.act_dim);
     for (int at = 0; at < rows; at += block) {
         int n = rows - at < block ? rows - at : block;
         features_of(&q->features, q->s, obs + (size_t)at * (size_t)q->setup.obs_dim, n);
@@ -252,19 +263,24 @@ static dqs_status dqs_soft_value(void *self, float *value, const float *obs, int
 static dqs_status check(const struct dqs_options *o, int act_dim, dqs_error *error)
 {
     if (act_dim > SCORE_MOST_DIMS)
-        return fail(error, DQS_E_UNSUPPORTED, "dqs: %d action dimensions; %d is the most", act_dim, SCORE_MOST_DIMS);
+        return fail(error, DQS_E_UNSUPPORTED, "dqs: %d action dimensions; %d is the most", act_dim,
+                    SCORE_MOST_DIMS);
     if (o->critic_width % KERNELS_LANES || o->score_width % KERNELS_LANES)
-        return fail(error, DQS_E_OPTION, "critic_width=%ld score_width=%ld: must be multiples of %d", o->critic_width,
-                    o->score_width, KERNELS_LANES);
+        return fail(error, DQS_E_OPTION, "critic_width=%ld score_width=%ld: must be multiples of %d",
+                    o->critic_width, o->score_width, KERNELS_LANES);
     if (o->batch % 4)
-        return fail(error, DQS_E_OPTION, "batch=%ld: must be a multiple of 4; try %ld", o->batch, (o->batch + 3) / 4 * 4);
+        return fail(error, DQS_E_OPTION, "batch=%ld: must be a multiple of 4; try %ld", o->batch,
+                    (o->batch + 3) / 4 * 4);
     if (o->sigma_min >= o->sigma_max)
-        return fail(error, DQS_E_OPTION, "sigma_min=%g: must be below sigma_max=%g", o->sigma_min, o->sigma_max);
+        return fail(error, DQS_E_OPTION, "sigma_min=%g: must be below sigma_max=%g", o->sigma_min,
+                    o->sigma_max);
     if (o->squash == SQUASH_BOX && (o->estimator == SCORE_GRADIENT || o->estimator == SCORE_MIXTURE))
-        return fail(error, DQS_E_OPTION, "estimator: with squash=box the gradient form misses the edge; "
+        return fail(error, DQS_E_OPTION,
+                    "estimator: with squash=box the gradient form misses the edge; "
                     "use estimator=shifted or value");
     if (o->estimator == SCORE_SHIFTED && o->K % 4)
-        return fail(error, DQS_E_OPTION, "K=%ld: with estimator=shifted, pairs of pairs, a multiple of 4; try %ld", o->K,
+        return fail(error, DQS_E_OPTION,
+                    "K=%ld: with estimator=shifted, pairs of pairs, a multiple of 4; try %ld", o->K,
                     (o->K + 3) / 4 * 4);
     return DQS_OK;
 }
@@ -272,27 +288,42 @@ static dqs_status check(const struct dqs_options *o, int act_dim, dqs_error *err
 static struct policy_options policy_choice(const struct dqs *q)
 {
     const struct dqs_options *o = &q->o;
-    return (struct policy_options){
-        .width = (int)o->score_width, .hidden = (int)o->score_hidden, .embed = (int)o->embed, .steps = (int)o->N,
-        .particles = (int)o->particles, .act = (enum activation)o->score_activation, .residual = o->score_residual,
-        .layernorm = o->score_layernorm, .act_only = q->setup.act_only, .init = (enum net_init)o->init,
-        .squash = (enum squash)o->squash, .sampler = (enum sampler_kind)o->sampler, .schedule = {o->sigma_min, o->sigma_max},
-        .gain = o->score_gain, .lr = o->lr_actor, .decay = o->weight_decay, .max_norm = o->max_grad_norm,
-        .corrector_step = o->corrector_step, .feature_dim = q->features.dim, .act_dim = q->setup.act_dim,
-        .batch = (int)o->batch};
+    return (struct policy_options){.width = (int)o->score_width,
+                                   .hidden = (int)o->score_hidden,
+                                   .embed = (int)o->embed,
+                                   .steps = (int)o->N,
+                                   .particles = (int)o->particles,
+                                   .act = (enum activation)o->score_activation,
+                                   .residual = o->score_residual,
+                                   .layernorm = o->score_layernorm,
+                                   .act_only = q->setup.act_only,
+                                   .init = (enum net_init)o->init,
+                                   .squash = (enum squash)o->squash,
+                                   .sampler = (enum sampler_kind)o->sampler,
+                                   .schedule = {o->sigma_min, o->sigma_max},
+                                   .gain = o->score_gain,
+                                   .lr = o->lr_actor,
+                                   .decay = o->weight_decay,
+                                   .max_norm = o->max_grad_norm,
+                                   .corrector_step = o->corrector_step,
+                                   .feature_dim = q->features.dim,
+                                   .act_dim = q->setup.act_dim,
+                                   .batch = (int)o->batch};
 }
 
 static void create_buffers(struct dqs *q, struct arena *arena)
 {
-    int B = (int)q->o.batch, F = q->features.dim, d = q->setup.act_dim, threads = pool_threads(q->setup.compute->pool);
-    float **wide[] = {&q->a_next, &q->a0, &q->a_tau, &q->S}, **narrow[] = {&q->y, &q->tau, &q->h, &q->log_T, &q->ess};
+    int B = (int)q->o.batch, F = q->features.dim, d = q->setup.act_dim,
+        threads = pool_threads(q->setup.compute->pool);
+    float **wide[] = {&q->a_next, &q->a0, &q->a_tau, &q->S},
+          **narrow[] = {&q->y, &q->tau, &q->h, &q->log_T, &q->ess};
     ring_create(&q->replay, arena, q->o.replay, q->setup.obs_dim, d);
     ring_batch_create(&q->batch, arena, B, q->setup.obs_dim, d);
-    q->s_next = arena_new(arena, float, B * F);
-    q->x = arena_new(arena, float, B * (F + d));
-    q->x_next = arena_new(arena, float, B * (F + d));
+    q->s_next = arena_new(arena, float, B *F);
+    q->x = arena_new(arena, float, B *(F + d));
+    q->x_next = arena_new(arena, float, B *(F + d));
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-        *wide[i] = arena_new(arena, float, B * d);
+        *wide[i] = arena_new(arena, float, B *d);
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
         *narrow[i] = arena_new(arena, float, B);
     q->scratch = arena_new(arena, struct score_scratch, threads);
@@ -312,30 +343,39 @@ static void seed_streams(struct dqs *q)
     rng_seed(&q->rng_diagnose, seed, RNG_DIAGNOSE);
 }
 
-static dqs_status dqs_create(void **self, struct arena *arena, const struct algo_setup *setup, dqs_error *error)
+static dqs_status dqs_create(void **self, struct arena *arena, const struct algo_setup *setup,
+                             dqs_error *error)
 {
     const struct dqs_options *o = setup->options;
     TRY(check(o, setup->act_dim, error));
     struct dqs *q = arena_new(arena, struct dqs, 1);
     *q = (struct dqs){.o = *o, .setup = *setup};
-    int d = setup->act_dim, B = (int)o->batch, automatic = setup->terminates ? DQS_CRITICS_MIN : DQS_CRITICS_MEAN;
+    int d = setup->act_dim, B = (int)o->batch,
+        automatic = setup->terminates ? DQS_CRITICS_MIN : DQS_CRITICS_MEAN;
     q->o.target_critics = o->target_critics == DQS_CRITICS_AUTO ? automatic : o->target_critics;
     q->o.energy_critics = o->energy_critics == DQS_CRITICS_AUTO ? automatic : o->energy_critics;
     features_create(&q->features, arena, setup->obs_dim, o->normalise_obs, (int)o->obs_octaves);
     q->s = arena_new(arena, float, B * q->features.dim);
 
-    struct net_spec spec = {q->features.dim + d, 1, (int)o->critic_width, (int)o->critic_hidden, ACT_RELU, o->critic_layernorm,
-                            false};
+    struct net_spec spec = {q->features.dim + d, 1,    (int)o->critic_width, (int)o->critic_hidden, ACT_RELU,
+                            o->critic_layernorm, false};
     twin_create(&q->critics, arena, &spec, B, o->lr_critic, o->weight_decay, !setup->act_only);
-    twin_energy_create(&q->energy, arena, &q->critics, (enum twin_combine)q->o.energy_critics, (enum squash)o->squash,
-                       setup->compute, q->features.dim, d, B);
+    twin_energy_create(&q->energy, arena, &q->critics, (enum twin_combine)q->o.energy_critics,
+                       (enum squash)o->squash, setup->compute, q->features.dim, d, B);
     struct policy_options policy = policy_choice(q);
     policy_create(&q->policy, arena, &policy, setup->compute, &q->energy);
-    struct temperature_options temperature = {(enum temperature_mode)o->temperature, o->T, o->T_end, o->kappa, o->T_floor,
-                                              o->entropy_target, o->T_lr, o->T_steps ? o->T_steps : setup->total_steps};
+    struct temperature_options temperature = {(enum temperature_mode)o->temperature,
+                                              o->T,
+                                              o->T_end,
+                                              o->kappa,
+                                              o->T_floor,
+                                              o->entropy_target,
+                                              o->T_lr,
+                                              o->T_steps ? o->T_steps : setup->total_steps};
     temperature_create(&q->temperature, arena, &temperature, d, B);
-    q->score = (struct score_options){(enum score_form)o->estimator, (int)o->K, (int)o->K_low, o->sigma_low, o->mode_width,
-                                      o->score_clip, o->squash == SQUASH_BOX};
+    q->score = (struct score_options){
+        (enum score_form)o->estimator, (int)o->K, (int)o->K_low, o->sigma_low, o->mode_width, o->score_clip,
+        o->squash == SQUASH_BOX};
     if (grid_possible(d))
         grid_create(&q->grid, arena, &q->energy, setup->compute);
     if (!setup->act_only)
@@ -360,10 +400,13 @@ static void dqs_visit(void *self, struct visitor *v)
     temperature_visit(&q->temperature, v);
     if (!learn)
         return;
-    struct { const char *name; struct rng *rng; } streams[] = {
-        {"rng/act", &q->rng_act}, {"rng/evaluate", &q->rng_evaluate}, {"rng/replay", &q->rng_replay},
-        {"rng/target", &q->rng_target}, {"rng/score", &q->rng_score}, {"rng/temperature", &q->rng_temperature},
-        {"rng/diagnose", &q->rng_diagnose}};
+    struct {
+        const char *name;
+        struct rng *rng;
+    } streams[] = {{"rng/act", &q->rng_act},          {"rng/evaluate", &q->rng_evaluate},
+                   {"rng/replay", &q->rng_replay},    {"rng/target", &q->rng_target},
+                   {"rng/score", &q->rng_score},      {"rng/temperature", &q->rng_temperature},
+                   {"rng/diagnose", &q->rng_diagnose}};
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
         visit_vector(v, streams[i].name, VISIT_LEARN, VISIT_I64, &streams[i].rng->ticket, 1);
     visit_long(v, "steps", VISIT_LEARN, &q->steps);

@@ -22,9 +22,11 @@ const struct option dqs_option_table[] = {
     INT(embed, "64", 2, 1024, "numbers that encode tau, and as many for T", "measured"),
     CHOICE(init, "uniform", "uniform orthogonal", "initial weights", "PyTorch's default"),
     BOOL(normalise_obs, "true", "running normalisation of observations", "measured"),
-    INT(obs_octaves, "0", 0, 12, "octaves of sines and cosines added to the observation", "off; gmm needs fine detail"),
+    INT(obs_octaves, "0", 0, 12, "octaves of sines and cosines added to the observation",
+        "off; gmm needs fine detail"),
     /* diffusion */
-    CHOICE(squash, "paper", SQUASH_CHOICES, "where actions are bounded: after sampling, in the energy, or by the box", "paper"),
+    CHOICE(squash, "paper", SQUASH_CHOICES,
+           "where actions are bounded: after sampling, in the energy, or by the box", "paper"),
     CHOICE(estimator, "gradient", SCORE_CHOICES, "form of the K-sample score estimate", "paper"),
     INT(K, "4", 1, 4096, "Monte Carlo samples per state", "measured"),
     INT(K_low, "2", 1, 4096, "the same below sigma_low, for estimator=shifted", "measured"),
@@ -36,8 +38,10 @@ const struct option dqs_option_table[] = {
     REAL(sigma_min, "0.01", 1e-8, 1, "smallest noise", "measured"),
     REAL(sigma_max, "1", 1e-3, 100, "largest noise", "paper"),
     REAL(score_gain, "20", 0, 1e6, "the network predicts S (1 + gain h)/gain; 0: S itself", "measured"),
-    CHOICE(loss_weight, "unit", "lambda unit", "weight of the score loss: h + 1e-3 on S, or 1 on the scaled score", "measured"),
-    CHOICE(noised, "buffer", "buffer policy", "whose actions are noised: the replay's, or the policy's at the next state", "paper"),
+    CHOICE(loss_weight, "unit", "lambda unit",
+           "weight of the score loss: h + 1e-3 on S, or 1 on the scaled score", "measured"),
+    CHOICE(noised, "buffer", "buffer policy",
+           "whose actions are noised: the replay's, or the policy's at the next state", "paper"),
     /* temperature */
     CHOICE(temperature, "fixed", TEMPERATURE_CHOICES, "how T is set", "paper"),
     REAL(T, "0.05", 1e-9, 1e9, "temperature, or where it starts", "paper"),
@@ -47,16 +51,20 @@ const struct option dqs_option_table[] = {
     REAL(T_floor, "0.001", 1e-12, 1e6, "least T for relative and auto", "measured"),
     REAL(entropy_target, "-0.3", -20, 0.69, "nats per action dimension for temperature=auto", "measured"),
     REAL(T_lr, "0.02", 1e-6, 1, "speed of log T for temperature=auto", "measured"),
-    REAL(T_spread, "1", 1, 100, "the score network learns T within this factor, so that T can be chosen later", "measured"),
-    CHOICE(T_input, "relative", "absolute relative", "the network sees log T, or log of T over the current T", "measured"),
+    REAL(T_spread, "1", 1, 100,
+         "the score network learns T within this factor, so that T can be chosen later", "measured"),
+    CHOICE(T_input, "relative", "absolute relative", "the network sees log T, or log of T over the current T",
+           "measured"),
     /* acting */
     INT(particles, "1", 1, 256, "actions drawn per decision; one is chosen by softmax(Q/T)", "off"),
     INT(corrector, "0", 0, 100, "Metropolis-adjusted Langevin steps after acting's diffusion", "measured"),
     INT(corrector_target, "0", 0, 100, "the same in the value targets", "measured"),
     REAL(corrector_step, "0.1", 1e-6, 0.5, "noise of one such step", "measured"),
-    REAL(eval_noise, "1", 0, 1, "diffusion noise at evaluation: 1 samples the policy, 0 only its start is random", "authors' code"),
+    REAL(eval_noise, "1", 0, 1,
+         "diffusion noise at evaluation: 1 samples the policy, 0 only its start is random", "authors' code"),
     /* learning */
-    CHOICE(target_critics, "auto", "min mean auto", "how twin critics enter the target; auto: mean unless the task ends", "measured"),
+    CHOICE(target_critics, "auto", "min mean auto",
+           "how twin critics enter the target; auto: mean unless the task ends", "measured"),
     CHOICE(energy_critics, "auto", "min mean auto", "how twin critics enter the energy", "measured"),
     REAL(gamma, "0.99", 0, 1, "discount", "paper"),
     REAL(eta, "0.005", 0, 1, "Polyak step of the target critics", "paper"),
@@ -71,26 +79,32 @@ const struct option dqs_option_table[] = {
     INT(warmup, "10000", 1, 1e9, "uniformly random steps before learning", "paper"),
     REAL(updates_per_step, "1", 0, 100, "gradient steps per environment step", "paper"),
     /* looking */
-    INT(diag_states, "16", 0, 2000, "visited states on which total variation is measured at evaluations; 0: never", "-"),
+    INT(diag_states, "16", 0, 2000,
+        "visited states on which total variation is measured at evaluations; 0: never", "-"),
     INT(diag_samples, "4096", 4, 1e6, "actions per such state", "-"),
     {0},
 };
 
 /* Exactness first: the box squash, and a corrector that takes the policy to exp(Q/T). Its step of 0.3 mixes over the box in
  * ten steps where 0.1 would take a hundred. For tasks of one or two action dimensions small networks are enough. */
-#define BOX                                                                                                         \
-    "critic_width=128 score_width=128 squash=box estimator=shifted K=8 N=6 sigma_min=0.02 sigma_max=1 "             \
+#define BOX                                                                                             \
+    "critic_width=128 score_width=128 squash=box estimator=shifted K=16 K_low=4 N=6 sigma_min=0.02 sigma_max=1 " \
     "temperature=relative corrector=8 corrector_target=3 corrector_step=0.3 noised=policy "
 /* Rewards down to -1000 are beyond what Adam reaches in small steps; T is in units of the scaled reward, so T = 0.02 is T = 1. */
-#define GMM "gamma=0 temperature=fixed reward_scale=0.02 T=0.02 huber=0.04 lr_critic=1e-3 critic_hidden=3 obs_octaves=6 "
-#define MAZE "temperature=auto T=1 warmup=5000 "
+#define GMM                                                                                         \
+    "gamma=0 temperature=fixed reward_scale=0.02 T=0.02 huber=0.04 lr_critic=1e-3 critic_hidden=3 " \
+    "obs_octaves=6 "
+/* The same for returns of -1000; T follows the scale by itself. */
+#define PENDULUM "reward_scale=0.05 lr_critic=1e-3 "
+#define MAZE "temperature=auto T=1 entropy_target=0.675 warmup=5000 "
 
 const struct option_preset dqs_preset_table[] = {
     /* As printed. */
     {"paper", NULL,
      "critic_layernorm=false normalise_obs=false embed=256 squash=paper estimator=gradient K=1000 "
      "sampler=euler-maruyama N=1000 sigma_min=1e-5 sigma_max=1 score_gain=0 loss_weight=lambda noised=buffer "
-     "temperature=fixed T=0.05 T_input=absolute target_critics=min energy_critics=min lr_critic=3e-4 lr_actor=3e-4 corrector=0 "
+     "temperature=fixed T=0.05 T_input=absolute target_critics=min energy_critics=min lr_critic=3e-4 "
+     "lr_actor=3e-4 corrector=0 "
      "corrector_target=0"},
     {"paper", "maze", "temperature=anneal T=10 T_end=1 T_steps=250000"},
     {"paper", "maze-small", "temperature=anneal T=10 T_end=1 T_steps=250000"},
@@ -98,23 +112,28 @@ const struct option_preset dqs_preset_table[] = {
     {"paper", "pendulum", "warmup=1000"},
     /* What is known of the authors' code. */
     {"authors", NULL,
-     "critic_layernorm=false normalise_obs=false embed=128 score_activation=gelu score_hidden=3 init=orthogonal squash=paper "
-     "estimator=gradient K=1000 sampler=euler-maruyama N=500 sigma_min=1e-5 sigma_max=1 score_gain=0 loss_weight=lambda "
-     "noised=buffer temperature=fixed T=0.05 T_input=absolute target_critics=min energy_critics=min lr_critic=3e-4 lr_actor=3e-4 "
+     "critic_layernorm=false normalise_obs=false embed=128 score_activation=gelu score_hidden=3 "
+     "init=orthogonal squash=paper "
+     "estimator=gradient K=1000 sampler=euler-maruyama N=500 sigma_min=1e-5 sigma_max=1 score_gain=0 "
+     "loss_weight=lambda "
+     "noised=buffer temperature=fixed T=0.05 T_input=absolute target_critics=min energy_critics=min "
+     "lr_critic=3e-4 lr_actor=3e-4 "
      "corrector=0 corrector_target=0"},
     {"authors", "maze", "temperature=anneal T=10 T_end=1 T_steps=250000"},
     {"authors", "maze-small", "temperature=anneal T=10 T_end=1 T_steps=250000"},
     {"authors", "gmm", "gamma=0 T=1 warmup=1000"},
     {"authors", "pendulum", "warmup=1000"},
     /* The best measured here. */
-    {"default", "gmm", BOX GMM "warmup=1000 noised=buffer corrector=10 T_spread=3.3 steps=20000 final_episodes=5000"},
+    {"default", "gmm",
+     BOX GMM "warmup=1000 noised=buffer corrector=10 T_spread=3.3 steps=20000 final_episodes=5000"},
     {"default", "maze", BOX MAZE "T_spread=3.3 steps=100000"},
-    {"default", "maze-small", BOX MAZE "T_spread=3.3 steps=60000"},
-    {"default", "pendulum", BOX "warmup=1000 steps=10000"},
+    {"default", "maze-small", BOX MAZE "T_spread=3.3 steps=30000"},
+    {"default", "pendulum", BOX PENDULUM "warmup=1000 steps=10000"},
     /* Small, for tests. */
     {"quick", NULL, BOX "embed=32 N=5 batch=128 warmup=1000 diag_states=4 diag_samples=1024"},
     {"quick", "gmm", GMM},
     {"quick", "maze", MAZE},
     {"quick", "maze-small", MAZE},
+    {"quick", "pendulum", PENDULUM},
     {0},
 };

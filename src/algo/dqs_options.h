@@ -27,7 +27,8 @@ struct dqs_options {
     double corrector_step, eval_noise;
     /* learning */
     int target_critics, energy_critics;
-    double gamma, eta, lr_critic, lr_actor, weight_decay, max_grad_norm, huber, updates_per_step, reward_scale;
+    double gamma, eta, lr_critic, lr_actor, weight_decay, max_grad_norm, huber, updates_per_step,
+        reward_scale;
     long batch, replay, warmup;
     /* looking */
     long diag_states, diag_samples;

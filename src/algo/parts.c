@@ -34,8 +34,8 @@ void join_rows(float *x, const float *left, int left_dim, const float *right, in
 }
 
 /* ---------------------------------------------------------------- twin critics */
-void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *spec, int batch, double lr, double decay,
-                 bool learn)
+void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *spec, int batch, double lr,
+                 double decay, bool learn)
 {
     for (int i = 0; i < 2; i++) {
         net_create(&twin->net[i], arena, spec);
@@ -60,12 +60,14 @@ void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng)
     }
 }
 
-void td_target(const struct compute *compute, struct twin *twin, float *y, const float *reward, const float *terminated,
-               const float *x_next, int rows, double gamma, enum twin_combine combine)
+void td_target(const struct compute *compute, struct twin *twin, float *y, const float *reward,
+               const float *terminated, const float *x_next, int rows, double gamma,
+               enum twin_combine combine)
 {
     struct net_pass pass[2];
     for (int i = 0; i < 2; i++)
-        pass[i] = (struct net_pass){&twin->target[i], &twin->target_tape[i], x_next, twin->q[i], NULL, NULL, rows};
+        pass[i] =
+            (struct net_pass){&twin->target[i], &twin->target_tape[i], x_next, twin->q[i], NULL, NULL, rows};
     net_forward(compute, pass, 2);
     for (int r = 0; r < rows; r++) {
         float a = twin->q[0][r], b = twin->q[1][r];
@@ -74,13 +76,14 @@ void td_target(const struct compute *compute, struct twin *twin, float *y, const
     }
 }
 
-double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows, double huber,
-                double max_norm, double *mean_q)
+double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows,
+                double huber, double max_norm, double *mean_q)
 {
     struct net_pass pass[2];
     double squares = 0, sum = 0;
     for (int i = 0; i < 2; i++)
-        pass[i] = (struct net_pass){&twin->net[i], &twin->tape[i], x, twin->q[i], twin->dq[i], &twin->gradient[i], rows};
+        pass[i] = (struct net_pass){&twin->net[i], &twin->tape[i],     x,   twin->q[i],
+                                    twin->dq[i],   &twin->gradient[i], rows};
     net_forward(compute, pass, 2);
     for (int i = 0; i < 2; i++)
         for (int r = 0; r < rows; r++) {

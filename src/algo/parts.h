@@ -29,16 +29,17 @@ struct twin {
     float *q[2], *dq[2]; /* [batch] */
 };
 /* learn false: the nets alone, for acting. */
-void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *spec, int batch, double lr, double decay,
-                 bool learn);
+void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *spec, int batch, double lr,
+                 double decay, bool learn);
 void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng);
 /* y = r + gamma (1 - terminated) min-or-mean of Q_target(x'), x' [rows x in] */
-void td_target(const struct compute *compute, struct twin *twin, float *y, const float *reward, const float *terminated,
-               const float *x_next, int rows, double gamma, enum twin_combine combine);
+void td_target(const struct compute *compute, struct twin *twin, float *y, const float *reward,
+               const float *terminated, const float *x_next, int rows, double gamma,
+               enum twin_combine combine);
 /* One Adam step of both critics on (Q(x) - y)^2, or on Huber's loss where huber > 0 gives the width of its parabola. Returns
  * the mean squared error; *mean_q receives the mean value. */
-double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows, double huber,
-                double max_norm, double *mean_q);
+double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows,
+                double huber, double max_norm, double *mean_q);
 void twin_blend(const struct compute *compute, struct twin *twin, double eta);
 void twin_visit(struct twin *twin, struct visitor *visitor, bool learn);
 

@@ -1,18 +1,18 @@
 #include "temperature.h"
 #include <math.h>
 
-#define PROBE_EVERY 4    /* updates between probes */
+#define PROBE_EVERY 4 /* updates between probes */
 #define PROBE_STATES 32
-#define PROBE_RATE 0.02  /* of the running averages */
+#define PROBE_RATE 0.02       /* of the running averages */
 #define LOG_VOLUME 0.69314718 /* of [-1,1], per dimension */
 
-void temperature_create(struct temperature *t, struct arena *arena, const struct temperature_options *o, int act_dim,
-                        int batch)
+void temperature_create(struct temperature *t, struct arena *arena, const struct temperature_options *o,
+                        int act_dim, int batch)
 {
     *t = (struct temperature){.o = *o, .T = o->T, .states = batch < PROBE_STATES ? batch : PROBE_STATES};
     t->samples = act_dim <= 2 ? 64 : 16;
     int rows = t->states * t->samples;
-    t->action = arena_new(arena, float, rows * act_dim);
+    t->action = arena_new(arena, float, rows *act_dim);
     t->logp = arena_new(arena, float, rows);
     t->owner = arena_new(arena, int, rows);
     for (int i = 0; i < rows; i++)
@@ -42,8 +42,9 @@ static void probe_state(void *context, int tile, int thread)
     struct probe *p = context;
     struct temperature *t = p->t;
     int at = tile * t->samples;
-    p->energy->boxed.eval(p->energy->boxed.self, t->logp + at, NULL, t->action + (size_t)at * (size_t)p->energy->act_dim,
-                          t->owner + at, t->samples, thread);
+    p->energy->boxed.eval(p->energy->boxed.self, t->logp + at, NULL,
+                          t->action + (size_t)at * (size_t)p->energy->act_dim, t->owner + at, t->samples,
+                          thread);
 }
 
 /* Entropy of exp(q/T) on the box from q at n uniform points: log volume + log mean exp(q/T) - E[q/T], E under exp(q/T). */
@@ -59,7 +60,8 @@ static double entropy(float *q, int n, double T, int act_dim, const struct kerne
     return act_dim * LOG_VOLUME + log_sum - log(n) - mean;
 }
 
-void temperature_probe(struct temperature *t, const struct compute *compute, const struct twin_energy *energy, struct rng *rng)
+void temperature_probe(struct temperature *t, const struct compute *compute, const struct twin_energy *energy,
+                       struct rng *rng)
 {
     int n = t->samples, rows = t->states * n, d = energy->act_dim;
     struct probe probe = {t, energy};

@@ -27,12 +27,13 @@ struct temperature {
     int *owner;
 };
 
-void temperature_create(struct temperature *t, struct arena *arena, const struct temperature_options *o, int act_dim,
-                        int batch);
+void temperature_create(struct temperature *t, struct arena *arena, const struct temperature_options *o,
+                        int act_dim, int batch);
 void temperature_at(struct temperature *t, long step); /* anneal */
 bool temperature_wants_probe(const struct temperature *t, long update);
 /* The energy is prepared for a batch of states. */
-void temperature_probe(struct temperature *t, const struct compute *compute, const struct twin_energy *energy, struct rng *rng);
+void temperature_probe(struct temperature *t, const struct compute *compute, const struct twin_energy *energy,
+                       struct rng *rng);
 void temperature_visit(struct temperature *t, struct visitor *visitor);
 
 #endif

@@ -21,15 +21,15 @@ float unsquash_action(enum squash squash, float a)
 }
 
 /* q [rows] and, if wanted, da [rows x act_dim] = dQ/da, of the combined critics. */
-static void critics(const struct twin_energy *e, struct twin_energy_work *w, float *q, float *da, const float *a,
-                    const int *owner, int rows)
+static void critics(const struct twin_energy *e, struct twin_energy_work *w, float *q, float *da,
+                    const float *a, const int *owner, int rows)
 {
     int d = e->act_dim;
     for (int i = 0; i < 2; i++) {
         const struct net *net = &e->twin->net[i];
         int width = net->spec.width;
-        e->k->add_inputs(w->tape[i].pre[0], e->base[i], owner, a, net_weight(net, 0) + (size_t)e->feature_dim * (size_t)width,
-                         rows, d, width);
+        e->k->add_inputs(w->tape[i].pre[0], e->base[i], owner, a,
+                         net_weight(net, 0) + (size_t)e->feature_dim * (size_t)width, rows, d, width);
         net_rest(e->k, net, &w->tape[i], w->q[i], 0, rows);
     }
     for (int r = 0; r < rows; r++) {
@@ -43,13 +43,15 @@ static void critics(const struct twin_energy *e, struct twin_energy_work *w, flo
         return;
     for (int i = 0; i < 2; i++) {
         net_back(e->k, &e->twin->net[i], &w->tape[i], w->dq[i], 0, rows);
-        net_input_gradient(e->k, &e->twin->net[i], &w->tape[i], i == 0 ? da : w->da[1], 0, rows, e->feature_dim, d);
+        net_input_gradient(e->k, &e->twin->net[i], &w->tape[i], i == 0 ? da : w->da[1], 0, rows,
+                           e->feature_dim, d);
     }
     for (int i = 0; i < rows * d; i++)
         da[i] += w->da[1][i];
 }
 
-static void eval_as_is(void *self, float *logp, float *grad, const float *y, const int *owner, int rows, int thread)
+static void eval_as_is(void *self, float *logp, float *grad, const float *y, const int *owner, int rows,
+                       int thread)
 {
     const struct twin_energy *e = self;
     int d = e->act_dim;
@@ -66,7 +68,8 @@ static void eval_as_is(void *self, float *logp, float *grad, const float *y, con
     }
 }
 
-static void eval_latent(void *self, float *logp, float *grad, const float *y, const int *owner, int rows, int thread)
+static void eval_latent(void *self, float *logp, float *grad, const float *y, const int *owner, int rows,
+                        int thread)
 {
     const struct twin_energy *e = self;
     int d = e->act_dim;
@@ -87,26 +90,31 @@ static void eval_latent(void *self, float *logp, float *grad, const float *y, co
     }
 }
 
-void twin_energy_create(struct twin_energy *e, struct arena *arena, const struct twin *twin, enum twin_combine combine,
-                        enum squash squash, const struct compute *compute, int feature_dim, int act_dim, int states)
+void twin_energy_create(struct twin_energy *e, struct arena *arena, const struct twin *twin,
+                        enum twin_combine combine, enum squash squash, const struct compute *compute,
+                        int feature_dim, int act_dim, int states)
 {
     const struct net_spec *spec = &twin->net[0].spec;
     int threads = pool_threads(compute->pool);
-    *e = (struct twin_energy){.twin = twin, .combine = combine, .k = compute->k, .feature_dim = feature_dim,
-                              .act_dim = act_dim, .states = states};
+    *e = (struct twin_energy){.twin = twin,
+                              .combine = combine,
+                              .k = compute->k,
+                              .feature_dim = feature_dim,
+                              .act_dim = act_dim,
+                              .states = states};
     e->boxed = (struct energy){act_dim, eval_as_is, e};
     e->squashed = (struct energy){act_dim, squash == SQUASH_LATENT ? eval_latent : eval_as_is, e};
     e->inverse_T = arena_new(arena, float, states);
     e->work = arena_new(arena, struct twin_energy_work, threads);
     for (int i = 0; i < 2; i++)
-        e->base[i] = arena_new(arena, float, (size_t)states * (size_t)spec->width);
+        e->base[i] = arena_new(arena, float, (size_t)states *(size_t)spec->width);
     for (int t = 0; t < threads; t++) {
-        e->work[t].a = arena_new(arena, float, CHUNK * act_dim);
+        e->work[t].a = arena_new(arena, float, CHUNK *act_dim);
         for (int i = 0; i < 2; i++) {
             tape_create(&e->work[t].tape[i], arena, spec, CHUNK, TAPE_INPUT_GRADIENT);
             e->work[t].q[i] = arena_new(arena, float, CHUNK);
             e->work[t].dq[i] = arena_new(arena, float, CHUNK);
-            e->work[t].da[i] = arena_new(arena, float, CHUNK * act_dim);
+            e->work[t].da[i] = arena_new(arena, float, CHUNK *act_dim);
         }
     }
 }
@@ -122,12 +130,15 @@ static void prepare_tile(void *context, int tile, int thread)
     (void)thread;
     struct prepare *p = context;
     struct twin_energy *e = p->e;
-    int row0 = tile / 2 * NET_TILE, critic = tile % 2, left = p->states - row0, width = e->twin->net[0].spec.width;
+    int row0 = tile / 2 * NET_TILE, critic = tile % 2, left = p->states - row0,
+        width = e->twin->net[0].spec.width;
     net_part(e->k, &e->twin->net[critic], e->base[critic] + (size_t)row0 * (size_t)width,
-             p->features + (size_t)row0 * (size_t)e->feature_dim, left < NET_TILE ? left : NET_TILE, 0, e->feature_dim, true);
+             p->features + (size_t)row0 * (size_t)e->feature_dim, left < NET_TILE ? left : NET_TILE, 0,
+             e->feature_dim, true);
 }
 
-void twin_energy_prepare(struct twin_energy *e, const struct compute *compute, const float *features, int states, double T)
+void twin_energy_prepare(struct twin_energy *e, const struct compute *compute, const float *features,
+                         int states, double T)
 {
     struct prepare p = {e, features, states};
     pool_run(compute->pool, 2 * ((states + NET_TILE - 1) / NET_TILE), prepare_tile, &p);

@@ -23,13 +23,15 @@ struct twin_energy {
     float *base[2];                   /* [states x width] */
     float *inverse_T;                 /* [states] */
     struct twin_energy_work *work;
-    struct energy squashed, boxed;    /* the same critics in the squash of the policy, and in the box */
+    struct energy squashed, boxed; /* the same critics in the squash of the policy, and in the box */
 };
 
-void twin_energy_create(struct twin_energy *e, struct arena *arena, const struct twin *twin, enum twin_combine combine,
-                        enum squash squash, const struct compute *compute, int feature_dim, int act_dim, int states);
+void twin_energy_create(struct twin_energy *e, struct arena *arena, const struct twin *twin,
+                        enum twin_combine combine, enum squash squash, const struct compute *compute,
+                        int feature_dim, int act_dim, int states);
 /* features [states x feature_dim]; T for all of them (inverse_T may be changed afterwards, per state). */
-void twin_energy_prepare(struct twin_energy *e, const struct compute *compute, const float *features, int states, double T);
+void twin_energy_prepare(struct twin_energy *e, const struct compute *compute, const float *features,
+                         int states, double T);
 
 /* The action that a diffused point stands for, and back. */
 float squash_action(enum squash squash, float u);

@@ -15,7 +15,8 @@ struct dqs_env {
     int live; /* an episode is under way */
 };
 
-dqs_status dqs_env_create(dqs_env **env, const char *name, const char *options, dqs_error *error) {
+dqs_status dqs_env_create(dqs_env **env, const char *name, const char *options, dqs_error *error)
+{
     if (!env)
         return fail(error, DQS_E_USAGE, "dqs_env_create: env is NULL; give a place for the handle");
     *env = NULL;
@@ -44,11 +45,13 @@ dqs_status dqs_env_create(dqs_env **env, const char *name, const char *options, 
     return DQS_OK;
 }
 
-const dqs_spec *dqs_env_spec(const dqs_env *env) {
+const dqs_spec *dqs_env_spec(const dqs_env *env)
+{
     return &env->shown;
 }
 
-dqs_status dqs_env_reset(dqs_env *env, uint64_t seed, float *obs, dqs_error *error) {
+dqs_status dqs_env_reset(dqs_env *env, uint64_t seed, float *obs, dqs_error *error)
+{
     env->step = 0;
     env->live = 0;
     TRY(env_reset(env->type, env->self, obs, &env->spec, seed, error));
@@ -56,8 +59,8 @@ dqs_status dqs_env_reset(dqs_env *env, uint64_t seed, float *obs, dqs_error *err
     return DQS_OK;
 }
 
-dqs_status dqs_env_step(dqs_env *env, const float *action, float *obs, dqs_outcome *outcome,
-                        dqs_error *error) {
+dqs_status dqs_env_step(dqs_env *env, const float *action, float *obs, dqs_outcome *outcome, dqs_error *error)
+{
     if (!env->live)
         return fail(error, DQS_E_USAGE, "%s: no episode is under way; call dqs_env_reset first",
                     env->type->name);
@@ -68,14 +71,16 @@ dqs_status dqs_env_step(dqs_env *env, const float *action, float *obs, dqs_outco
     return status;
 }
 
-static dqs_status state_supported(const dqs_env *env, dqs_error *error) {
+static dqs_status state_supported(const dqs_env *env, dqs_error *error)
+{
     if (env->spec.state_dim > 0)
         return DQS_OK;
     return fail(error, DQS_E_UNSUPPORTED,
                 "%s: its state cannot be saved; the type needs get_state and set_state", env->type->name);
 }
 
-dqs_status dqs_env_get_state(dqs_env *env, double *state, dqs_error *error) {
+dqs_status dqs_env_get_state(dqs_env *env, double *state, dqs_error *error)
+{
     TRY(state_supported(env, error));
     if (!env->live)
         return fail(error, DQS_E_USAGE, "%s: no episode is under way; call dqs_env_reset first",
@@ -85,7 +90,8 @@ dqs_status dqs_env_get_state(dqs_env *env, double *state, dqs_error *error) {
     return DQS_OK;
 }
 
-dqs_status dqs_env_set_state(dqs_env *env, const double *state, float *obs, dqs_error *error) {
+dqs_status dqs_env_set_state(dqs_env *env, const double *state, float *obs, dqs_error *error)
+{
     TRY(state_supported(env, error));
     double step = state[env->spec.state_dim];
     double most = env->spec.max_steps > 0 ? env->spec.max_steps - 1 : 9e15;
@@ -105,7 +111,8 @@ dqs_status dqs_env_set_state(dqs_env *env, const double *state, float *obs, dqs_
     return DQS_OK;
 }
 
-void dqs_env_free(dqs_env *env) {
+void dqs_env_free(dqs_env *env)
+{
     if (!env)
         return;
     env->type->close(env->self);
@@ -114,7 +121,8 @@ void dqs_env_free(dqs_env *env) {
     free(env);
 }
 
-const char *dqs_env_name(int index, const char **doc) {
+const char *dqs_env_name(int index, const char **doc)
+{
     int count = 0;
     while (env_table[count])
         count++;

@@ -28,18 +28,21 @@ struct arena_chunk {
     char *free, *end; /* free is ALIGNMENT-aligned */
 };
 
-static void out_of_memory(size_t bytes) {
+static void out_of_memory(size_t bytes)
+{
     fprintf(stderr, "dqs: out of memory: cannot have %zu more bytes; try a smaller replay buffer or batch\n",
             bytes);
     abort();
 }
 
-static size_t round_up(size_t bytes) {
+static size_t round_up(size_t bytes)
+{
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 /* calloc and not aligned_alloc: the pages of a large zeroed block are not touched before they are used. */
-static struct arena_chunk *chunk_create(size_t room) {
+static struct arena_chunk *chunk_create(size_t room)
+{
     size_t total = sizeof(struct arena_chunk) + ALIGNMENT + room;
     struct arena_chunk *chunk = calloc(1, total);
     if (!chunk)
@@ -50,7 +53,8 @@ static struct arena_chunk *chunk_create(size_t room) {
     return chunk;
 }
 
-static struct arena_chunk *chunk_for(struct arena *arena, size_t need) {
+static struct arena_chunk *chunk_for(struct arena *arena, size_t need)
+{
     struct arena_chunk *head = arena->chunks;
     if (head && (size_t)(head->end - head->free) >= need)
         return head;
@@ -66,7 +70,8 @@ static struct arena_chunk *chunk_for(struct arena *arena, size_t need) {
     return chunk;
 }
 
-void *arena_take(struct arena *arena, size_t bytes) {
+void *arena_take(struct arena *arena, size_t bytes)
+{
     if (bytes > SIZE_MAX / 2)
         out_of_memory(bytes);
     size_t whole = round_up(bytes ? bytes : 1);
@@ -78,7 +83,8 @@ void *arena_take(struct arena *arena, size_t bytes) {
     return piece;
 }
 
-void arena_free(struct arena *arena) {
+void arena_free(struct arena *arena)
+{
     struct arena_chunk *chunk = arena->chunks;
     while (chunk) {
         struct arena_chunk *next = chunk->next;

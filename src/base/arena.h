@@ -11,7 +11,8 @@ struct arena {
     size_t used; /* bytes handed out */
 };
 
-void *arena_take(struct arena *arena, size_t bytes); /* never NULL: out of memory prints one line and aborts */
+void *arena_take(struct arena *arena,
+                 size_t bytes); /* never NULL: out of memory prints one line and aborts */
 void arena_free(struct arena *arena);
 
 #define arena_new(arena, type, count) ((type *)arena_take((arena), sizeof(type) * (size_t)(count)))

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 /* What a person can do about it. */
-static const char *advice(int problem) {
+static const char *advice(int problem)
+{
     switch (problem) {
     case ENOSPC:
     case EDQUOT:
@@ -30,14 +31,16 @@ static const char *advice(int problem) {
     }
 }
 
-static dqs_status fail_io(dqs_error *error, const char *path, const char *verb, int problem) {
+static dqs_status fail_io(dqs_error *error, const char *path, const char *verb, int problem)
+{
     return fail(error, DQS_E_IO, "%s: cannot %s: %s%s", path, verb, strerror(problem), advice(problem));
 }
 
 /* ---------------------------------------------------------------- reading */
 
 /* By growing, not by the size that stat tells: pipes and /proc have none, and a file may grow meanwhile. */
-static int read_all(int fd, size_t expected, char **data, size_t *size) {
+static int read_all(int fd, size_t expected, char **data, size_t *size)
+{
     size_t capacity = expected + 2, used = 0;
     char *buffer = malloc(capacity);
     while (buffer) {
@@ -66,7 +69,8 @@ static int read_all(int fd, size_t expected, char **data, size_t *size) {
     return ENOMEM;
 }
 
-dqs_status file_read(const char *path, char **data, size_t *size, dqs_error *error) {
+dqs_status file_read(const char *path, char **data, size_t *size, dqs_error *error)
+{
     *data = NULL;
     *size = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -83,7 +87,8 @@ dqs_status file_read(const char *path, char **data, size_t *size, dqs_error *err
 
 /* ---------------------------------------------------------------- writing */
 
-dqs_status file_begin(struct file_writer *writer, const char *path, dqs_error *error) {
+dqs_status file_begin(struct file_writer *writer, const char *path, dqs_error *error)
+{
     *writer = (struct file_writer){0};
     size_t length = strlen(path);
     if (length >= sizeof writer->path)
@@ -94,13 +99,15 @@ dqs_status file_begin(struct file_writer *writer, const char *path, dqs_error *e
     return writer->stream ? DQS_OK : fail_io(error, path, "write", errno);
 }
 
-static void remember(struct file_writer *writer) {
+static void remember(struct file_writer *writer)
+{
     if (!writer->failed)
         writer->saved_errno = errno ? errno : EIO;
     writer->failed = true;
 }
 
-void file_put(struct file_writer *writer, const void *data, size_t size) {
+void file_put(struct file_writer *writer, const void *data, size_t size)
+{
     if (writer->failed || size == 0)
         return;
     errno = 0;
@@ -109,7 +116,8 @@ void file_put(struct file_writer *writer, const void *data, size_t size) {
 }
 
 /* A rename is only as durable as the folder that records it. */
-static int sync_folder_of(const char *path) {
+static int sync_folder_of(const char *path)
+{
     char folder[1024];
     snprintf(folder, sizeof folder, "%s", path);
     char *slash = strrchr(folder, '/');
@@ -126,7 +134,8 @@ static int sync_folder_of(const char *path) {
     return problem;
 }
 
-dqs_status file_commit(struct file_writer *writer, dqs_error *error) {
+dqs_status file_commit(struct file_writer *writer, dqs_error *error)
+{
     assert(writer->stream);
     errno = 0;
     if (ferror(writer->stream) || fflush(writer->stream) != 0 || fsync(fileno(writer->stream)) != 0)
@@ -144,7 +153,8 @@ dqs_status file_commit(struct file_writer *writer, dqs_error *error) {
     return problem ? fail_io(error, writer->path, "sync the folder of", problem) : DQS_OK;
 }
 
-void file_abandon(struct file_writer *writer) {
+void file_abandon(struct file_writer *writer)
+{
     if (!writer->stream)
         return;
     fclose(writer->stream);
@@ -152,7 +162,8 @@ void file_abandon(struct file_writer *writer) {
     unlink(writer->aside);
 }
 
-dqs_status file_write_text(const char *path, const char *text, dqs_error *error) {
+dqs_status file_write_text(const char *path, const char *text, dqs_error *error)
+{
     struct file_writer writer;
     TRY(file_begin(&writer, path, error));
     file_put(&writer, text, strlen(text));
@@ -161,12 +172,14 @@ dqs_status file_write_text(const char *path, const char *text, dqs_error *error)
 
 /* ---------------------------------------------------------------- folders */
 
-static bool is_folder(const char *path) {
+static bool is_folder(const char *path)
+{
     struct stat about;
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-dqs_status file_make_folders(const char *path, dqs_error *error) {
+dqs_status file_make_folders(const char *path, dqs_error *error)
+{
     char part[1024];
     size_t length = strlen(path);
     if (length >= sizeof part)
@@ -187,18 +200,21 @@ dqs_status file_make_folders(const char *path, dqs_error *error) {
     return length ? DQS_OK : fail_io(error, "(empty path)", "make the folder", ENOENT);
 }
 
-bool file_exists(const char *path) {
+bool file_exists(const char *path)
+{
     struct stat about;
     return stat(path, &about) == 0;
 }
 
-static long read_pid(int fd) {
+static long read_pid(int fd)
+{
     char text[32] = "";
     ssize_t n = pread(fd, text, sizeof text - 1, 0);
     return n > 0 ? strtol(text, NULL, 10) : 0;
 }
 
-dqs_status file_lock(const char *folder, int *fd, dqs_error *error) {
+dqs_status file_lock(const char *folder, int *fd, dqs_error *error)
+{
     char path[1100];
     *fd = -1;
     if ((size_t)snprintf(path, sizeof path, "%s/lock", folder) >= sizeof path)
@@ -231,21 +247,23 @@ dqs_status file_lock(const char *folder, int *fd, dqs_error *error) {
 /* Eight bytes at a time: crc_slices[k][n] is the remainder of byte n followed by k zero bytes. Remainders are
  * linear, so the entries of single bits determine the table, and the compiler can write it: nothing to
  * initialise at run time. */
-#define CRC_BIT(n, bit, value) ((n) >> (bit) & 1 ? (value) : 0)
-#define CRC_1(n, a, b, c, d, e, f, g, h)                                                                 \
-    (CRC_BIT(n, 0, a##u) ^ CRC_BIT(n, 1, b##u) ^ CRC_BIT(n, 2, c##u) ^ CRC_BIT(n, 3, d##u) ^             \
+#define CRC_BIT(n, bit, value) ((n) >> (bit)&1 ? (value) : 0)
+#define CRC_1(n, a, b, c, d, e, f, g, h)                                                     \
+    (CRC_BIT(n, 0, a##u) ^ CRC_BIT(n, 1, b##u) ^ CRC_BIT(n, 2, c##u) ^ CRC_BIT(n, 3, d##u) ^ \
      CRC_BIT(n, 4, e##u) ^ CRC_BIT(n, 5, f##u) ^ CRC_BIT(n, 6, g##u) ^ CRC_BIT(n, 7, h##u))
-#define CRC_4(n, ...) \
+#define CRC_4(n, ...)                                                                \
     CRC_1(n, __VA_ARGS__), CRC_1((n) + 1, __VA_ARGS__), CRC_1((n) + 2, __VA_ARGS__), \
         CRC_1((n) + 3, __VA_ARGS__)
-#define CRC_16(n, ...) \
+#define CRC_16(n, ...)                                                               \
     CRC_4(n, __VA_ARGS__), CRC_4((n) + 4, __VA_ARGS__), CRC_4((n) + 8, __VA_ARGS__), \
         CRC_4((n) + 12, __VA_ARGS__)
-#define CRC_64(n, ...) \
+#define CRC_64(n, ...)                                                                    \
     CRC_16(n, __VA_ARGS__), CRC_16((n) + 16, __VA_ARGS__), CRC_16((n) + 32, __VA_ARGS__), \
         CRC_16((n) + 48, __VA_ARGS__)
-#define CRC_SLICE(...) \
-    {CRC_64(0, __VA_ARGS__), CRC_64(64, __VA_ARGS__), CRC_64(128, __VA_ARGS__), CRC_64(192, __VA_ARGS__)}
+#define CRC_SLICE(...)                                                                                      \
+    {                                                                                                       \
+        CRC_64(0, __VA_ARGS__), CRC_64(64, __VA_ARGS__), CRC_64(128, __VA_ARGS__), CRC_64(192, __VA_ARGS__) \
+    }
 
 static const uint32_t crc_slices[8][256] = {
     CRC_SLICE(0x77073096, 0xee0e612c, 0x076dc419, 0x0edb8832, 0x1db71064, 0x3b6e20c8, 0x76dc4190, 0xedb88320),
@@ -258,7 +276,8 @@ static const uint32_t crc_slices[8][256] = {
     CRC_SLICE(0xccaa009e, 0x4225077d, 0x844a0efa, 0xd3e51bb5, 0x7cbb312b, 0xf9766256, 0x299dc2ed, 0x533b85da),
 };
 
-uint32_t file_crc32(uint32_t crc, const void *data, size_t size) {
+uint32_t file_crc32(uint32_t crc, const void *data, size_t size)
+{
     const unsigned char *p = data;
     const uint32_t(*t)[256] = crc_slices;
     crc = ~crc;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void append(struct json *j, const char *bytes, size_t n) {
+static void append(struct json *j, const char *bytes, size_t n)
+{
     if (j->size + n + 1 > j->capacity) {
         size_t capacity = 2 * (j->size + n + 1);
         char *text = realloc(j->text, capacity);
@@ -23,14 +24,16 @@ static void append(struct json *j, const char *bytes, size_t n) {
     j->text[j->size] = 0;
 }
 
-static void value_begin(struct json *j) {
+static void value_begin(struct json *j)
+{
     if (j->comma)
         append(j, ",", 1);
     j->comma = true;
 }
 
 /* Length of the well-formed UTF-8 sequence at s, 0 if there is none. Reading stops at the closing 0 byte. */
-static size_t utf8_length(const unsigned char *s) {
+static size_t utf8_length(const unsigned char *s)
+{
     size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xC0) != 0x80)
@@ -40,7 +43,8 @@ static size_t utf8_length(const unsigned char *s) {
     return too_long || surrogate || beyond ? 0 : n;
 }
 
-static void append_quoted(struct json *j, const char *value) {
+static void append_quoted(struct json *j, const char *value)
+{
     append(j, "\"", 1);
     for (const unsigned char *s = (const unsigned char *)value; *s;) {
         size_t n = utf8_length(s);
@@ -62,53 +66,62 @@ static void append_quoted(struct json *j, const char *value) {
     append(j, "\"", 1);
 }
 
-void json_open(struct json *j, char bracket) {
+void json_open(struct json *j, char bracket)
+{
     assert(bracket == '{' || bracket == '[');
     value_begin(j);
     append(j, &bracket, 1);
     j->comma = false;
 }
 
-void json_close(struct json *j, char bracket) {
+void json_close(struct json *j, char bracket)
+{
     assert(bracket == '}' || bracket == ']');
     append(j, &bracket, 1);
     j->comma = true;
 }
 
-void json_key(struct json *j, const char *key) {
+void json_key(struct json *j, const char *key)
+{
     value_begin(j);
     append_quoted(j, key);
     append(j, ":", 1);
     j->comma = false;
 }
 
-void json_string(struct json *j, const char *value) {
+void json_string(struct json *j, const char *value)
+{
     value_begin(j);
     append_quoted(j, value);
 }
 
-void json_number(struct json *j, double value) {
+void json_number(struct json *j, double value)
+{
     char text[NUMBER_TEXT_SIZE];
     number_write(text, value);
     json_raw(j, isfinite(value) ? text : "null");
 }
 
-void json_integer(struct json *j, long value) {
+void json_integer(struct json *j, long value)
+{
     char text[24];
     snprintf(text, sizeof text, "%ld", value);
     json_raw(j, text);
 }
 
-void json_bool(struct json *j, bool value) {
+void json_bool(struct json *j, bool value)
+{
     json_raw(j, value ? "true" : "false");
 }
 
-void json_raw(struct json *j, const char *text) {
+void json_raw(struct json *j, const char *text)
+{
     value_begin(j);
     append(j, text, strlen(text));
 }
 
-void json_free(struct json *j) {
+void json_free(struct json *j)
+{
     free(j->text);
     *j = (struct json){0};
 }

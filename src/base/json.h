@@ -14,7 +14,8 @@ void json_open(struct json *j, char bracket); /* '{' or '[' */
 void json_close(struct json *j, char bracket);
 void json_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *value);
-void json_number(struct json *j, double value); /* shortest text that reads back; null for NaN and infinities */
+void json_number(struct json *j,
+                 double value); /* shortest text that reads back; null for NaN and infinities */
 void json_integer(struct json *j, long value);
 void json_bool(struct json *j, bool value);
 void json_raw(struct json *j, const char *text);

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-static int find(const struct log_sink *sink, const char *name) {
+static int find(const struct log_sink *sink, const char *name)
+{
     /* Names are literals: nearly always the very same pointer comes again. */
     for (int i = 0; i < sink->count; i++)
         if (sink->rows[i].name == name)
@@ -15,7 +16,8 @@ static int find(const struct log_sink *sink, const char *name) {
     return -1;
 }
 
-static int find_or_append(struct log_sink *sink, const char *name) {
+static int find_or_append(struct log_sink *sink, const char *name)
+{
     int i = find(sink, name);
     if (i >= 0)
         return i;
@@ -29,7 +31,8 @@ static int find_or_append(struct log_sink *sink, const char *name) {
     return i;
 }
 
-void log_add(struct log_sink *sink, const char *name, double value) {
+void log_add(struct log_sink *sink, const char *name, double value)
+{
     int i = sink ? find_or_append(sink, name) : -1;
     if (i < 0)
         return;
@@ -37,7 +40,8 @@ void log_add(struct log_sink *sink, const char *name, double value) {
     sink->rows[i].n++;
 }
 
-void log_set(struct log_sink *sink, const char *name, double value) {
+void log_set(struct log_sink *sink, const char *name, double value)
+{
     int i = sink ? find_or_append(sink, name) : -1;
     if (i < 0)
         return;
@@ -45,12 +49,14 @@ void log_set(struct log_sink *sink, const char *name, double value) {
     sink->rows[i].n = 1;
 }
 
-double log_mean(const struct log_sink *sink, const char *name) {
+double log_mean(const struct log_sink *sink, const char *name)
+{
     int i = sink ? find(sink, name) : -1;
     return i < 0 ? NAN : sink->rows[i].sum / (double)sink->rows[i].n;
 }
 
-void log_clear(struct log_sink *sink) {
+void log_clear(struct log_sink *sink)
+{
     if (sink)
         sink->count = 0;
 }

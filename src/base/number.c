@@ -16,19 +16,22 @@ struct plain { /* uselocale is per thread: nothing leaks to others */
     locale_t mine, before;
 };
 
-static struct plain plain_enter(void) {
+static struct plain plain_enter(void)
+{
     struct plain plain = {newlocale(LC_ALL_MASK, "C", (locale_t)0), (locale_t)0};
     plain.before = uselocale(plain.mine);
     return plain;
 }
 
-static void plain_leave(struct plain plain) {
+static void plain_leave(struct plain plain)
+{
     uselocale(plain.before);
     if (plain.mine)
         freelocale(plain.mine);
 }
 
-void number_write(char text[NUMBER_TEXT_SIZE], double value) {
+void number_write(char text[NUMBER_TEXT_SIZE], double value)
+{
     if (!isfinite(value)) {
         strcpy(text, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
         return;
@@ -45,7 +48,8 @@ void number_write(char text[NUMBER_TEXT_SIZE], double value) {
 }
 
 /* Drops '_' between digits and writes a closing k, M or G as an exponent, so that 1.001k is rounded once. */
-static bool unravel(const char *text, char *out, size_t size) {
+static bool unravel(const char *text, char *out, size_t size)
+{
     size_t n = 0;
     for (const char *c = text; *c; c++) {
         bool after_digit = c != text && isdigit((unsigned char)c[-1]);
@@ -63,7 +67,8 @@ static bool unravel(const char *text, char *out, size_t size) {
     return n > 0;
 }
 
-bool number_read(const char *text, double *value) {
+bool number_read(const char *text, double *value)
+{
     char digits[128], *end;
     if (!unravel(text, digits, sizeof digits))
         return false;
@@ -76,7 +81,8 @@ bool number_read(const char *text, double *value) {
     return true;
 }
 
-bool number_read_long(const char *text, long *value) {
+bool number_read_long(const char *text, long *value)
+{
     char digits[128], *end;
     double real;
     if (!unravel(text, digits, sizeof digits))

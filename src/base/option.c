@@ -12,14 +12,16 @@
 
 enum { RANGE_SIZE = 300, KEY_LIMIT = 64, NEAR = 3 };
 
-const struct option *option_find(const struct option *table, const char *key) {
+const struct option *option_find(const struct option *table, const char *key)
+{
     for (const struct option *row = table; row->key; row++)
         if (strcmp(row->key, key) == 0)
             return row;
     return NULL;
 }
 
-void option_defaults(const struct option *table, void *options) {
+void option_defaults(const struct option *table, void *options)
+{
     for (const struct option *row = table; row->key; row++) {
         dqs_error error = {DQS_OK, ""};
         dqs_status status = option_set(row, options, row->standard, &error);
@@ -30,7 +32,8 @@ void option_defaults(const struct option *table, void *options) {
 }
 
 /* Finds word number `index` of "relu gelu mish"; its length, 0 beyond the last. */
-static size_t choice_at(const char *choices, int index, const char **word) {
+static size_t choice_at(const char *choices, int index, const char **word)
+{
     const char *c = choices;
     for (;; index--) {
         c += strspn(c, " ");
@@ -42,7 +45,8 @@ static size_t choice_at(const char *choices, int index, const char **word) {
     }
 }
 
-static int choice_find(const char *choices, const char *value) {
+static int choice_find(const char *choices, const char *value)
+{
     const char *word;
     size_t length;
     for (int i = 0; (length = choice_at(choices, i, &word)) > 0; i++)
@@ -51,7 +55,8 @@ static int choice_find(const char *choices, const char *value) {
     return -1;
 }
 
-static int bool_find(const char *value) {
+static int bool_find(const char *value)
+{
     static const char *const words[] = {"false", "true", "off", "on", "0", "1", "no", "yes"};
     for (int i = 0; i < 8; i++)
         if (strcasecmp(value, words[i]) == 0)
@@ -59,14 +64,16 @@ static int bool_find(const char *value) {
     return -1;
 }
 
-static dqs_status refuse(const struct option *row, const char *value, const char *problem, dqs_error *error) {
+static dqs_status refuse(const struct option *row, const char *value, const char *problem, dqs_error *error)
+{
     char range[RANGE_SIZE];
     option_range(row, range, sizeof range);
     return fail(error, DQS_E_OPTION, "%s: '%.60s'%s %s; allowed: %s", row->key, value,
                 strlen(value) > 60 ? "..." : "", problem, range);
 }
 
-dqs_status option_set(const struct option *row, void *options, const char *value, dqs_error *error) {
+dqs_status option_set(const struct option *row, void *options, const char *value, dqs_error *error)
+{
     void *field = (char *)options + row->offset;
     switch (row->type) {
     case OPTION_INT: {
@@ -112,7 +119,8 @@ dqs_status option_set(const struct option *row, void *options, const char *value
     return fail(error, DQS_E_OPTION, "%s: has an unknown type", row->key);
 }
 
-void option_get(const struct option *row, const void *options, char *text, int size) {
+void option_get(const struct option *row, const void *options, char *text, int size)
+{
     const void *field = (const char *)options + row->offset;
     char number[NUMBER_TEXT_SIZE];
     const char *word;
@@ -139,7 +147,8 @@ void option_get(const struct option *row, const void *options, char *text, int s
     }
 }
 
-const char *option_type_name(enum option_type type) {
+const char *option_type_name(enum option_type type)
+{
     static const char *const names[] = {[OPTION_INT] = "integer",
                                         [OPTION_REAL] = "real",
                                         [OPTION_BOOL] = "boolean",
@@ -149,7 +158,8 @@ const char *option_type_name(enum option_type type) {
     return names[type];
 }
 
-static void choices_join(const char *choices, char *text, size_t size) {
+static void choices_join(const char *choices, char *text, size_t size)
+{
     const char *word;
     size_t length, used = 0;
     text[0] = 0;
@@ -157,7 +167,8 @@ static void choices_join(const char *choices, char *text, size_t size) {
         used += (size_t)snprintf(text + used, size - used, "%s%.*s", i ? " | " : "", (int)length, word);
 }
 
-void option_range(const struct option *row, char *text, int size) {
+void option_range(const struct option *row, char *text, int size)
+{
     char low[NUMBER_TEXT_SIZE], high[NUMBER_TEXT_SIZE];
     switch (row->type) {
     case OPTION_INT:
@@ -179,16 +190,19 @@ void option_range(const struct option *row, char *text, int size) {
 }
 
 /* What a mistyped key is compared by: a wrong case or '-' for '_' is no difference. */
-static int letter(char c) {
+static int letter(char c)
+{
     return c == '-' ? '_' : tolower((unsigned char)c);
 }
 
-static int least(int a, int b) {
+static int least(int a, int b)
+{
     return a < b ? a : b;
 }
 
 /* Levenshtein's distance, where a swap of two neighbours counts one. */
-static int edit_distance(const char *a, int na, const char *b, int nb) {
+static int edit_distance(const char *a, int na, const char *b, int nb)
+{
     int rows[3][KEY_LIMIT + 1], *before = rows[0], *above = rows[1], *here = rows[2];
     for (int j = 0; j <= nb; j++)
         above[j] = j;
@@ -209,7 +223,8 @@ static int edit_distance(const char *a, int na, const char *b, int nb) {
     return above[nb];
 }
 
-const char *option_nearest(const struct option *table, const char *key) {
+const char *option_nearest(const struct option *table, const char *key)
+{
     const char *nearest = NULL;
     int least_distance = NEAR + 1;
     size_t n = strlen(key);

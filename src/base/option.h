@@ -12,25 +12,36 @@ enum option_type { OPTION_INT, OPTION_REAL, OPTION_BOOL, OPTION_CHOICE, OPTION_T
 struct option {
     const char *key;
     enum option_type type;
-    size_t offset;         /* into the options struct: long, double, bool, int (index into choices), char[OPTION_TEXT_SIZE] */
-    const char *standard;  /* default, as text */
-    double low, high;      /* closed range of numbers */
-    const char *choices;   /* "relu gelu mish" for OPTION_CHOICE */
-    const char *doc;       /* one line */
-    const char *source;    /* where the default comes from: "paper, Table 3", "measured", ... */
+    size_t
+        offset; /* into the options struct: long, double, bool, int (index into choices), char[OPTION_TEXT_SIZE] */
+    const char *standard; /* default, as text */
+    double low, high;     /* closed range of numbers */
+    const char *choices;  /* "relu gelu mish" for OPTION_CHOICE */
+    const char *doc;      /* one line */
+    const char *source;   /* where the default comes from: "paper, Table 3", "measured", ... */
 };
 
 /* Rows are written with these, after `#define OPTIONS struct dqs_options`: */
-#define OPTION_ROW_INT(field, standard, low, high, doc, source) \
-    {#field, OPTION_INT, offsetof(OPTIONS, field), standard, low, high, NULL, doc, source}
-#define OPTION_ROW_REAL(field, standard, low, high, doc, source) \
-    {#field, OPTION_REAL, offsetof(OPTIONS, field), standard, low, high, NULL, doc, source}
-#define OPTION_ROW_BOOL(field, standard, doc, source) \
-    {#field, OPTION_BOOL, offsetof(OPTIONS, field), standard, 0, 1, NULL, doc, source}
-#define OPTION_ROW_CHOICE(field, standard, choices, doc, source) \
-    {#field, OPTION_CHOICE, offsetof(OPTIONS, field), standard, 0, 0, choices, doc, source}
-#define OPTION_ROW_TEXT(field, standard, doc, source) \
-    {#field, OPTION_TEXT, offsetof(OPTIONS, field), standard, 0, 0, NULL, doc, source}
+#define OPTION_ROW_INT(field, standard, low, high, doc, source)                              \
+    {                                                                                        \
+#field, OPTION_INT, offsetof(OPTIONS, field), standard, low, high, NULL, doc, source \
+    }
+#define OPTION_ROW_REAL(field, standard, low, high, doc, source)                              \
+    {                                                                                         \
+#field, OPTION_REAL, offsetof(OPTIONS, field), standard, low, high, NULL, doc, source \
+    }
+#define OPTION_ROW_BOOL(field, standard, doc, source)                                    \
+    {                                                                                    \
+#field, OPTION_BOOL, offsetof(OPTIONS, field), standard, 0, 1, NULL, doc, source \
+    }
+#define OPTION_ROW_CHOICE(field, standard, choices, doc, source)                              \
+    {                                                                                         \
+#field, OPTION_CHOICE, offsetof(OPTIONS, field), standard, 0, 0, choices, doc, source \
+    }
+#define OPTION_ROW_TEXT(field, standard, doc, source)                                    \
+    {                                                                                    \
+#field, OPTION_TEXT, offsetof(OPTIONS, field), standard, 0, 0, NULL, doc, source \
+    }
 /* A table ends with a row whose key is NULL. */
 
 /* A named set of values, for one environment or (env NULL) for all: "gamma=0 temperature=fixed". Later rows win. */

@@ -45,7 +45,8 @@ struct pool {
     _Alignas(LINE) atomic_int sleepers;
 };
 
-static void breathe(const struct pool *pool) {
+static void breathe(const struct pool *pool)
+{
     if (pool->crowded) {
         sched_yield();
         return;
@@ -57,13 +58,15 @@ static void breathe(const struct pool *pool) {
 #endif
 }
 
-static void work(struct pool *pool, int thread) {
+static void work(struct pool *pool, int thread)
+{
     int tile;
     while ((tile = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->tiles)
         pool->fn(pool->context, tile, thread);
 }
 
-static void sleep_unless_open(struct pool *pool, uint64_t seen) {
+static void sleep_unless_open(struct pool *pool, uint64_t seen)
+{
     pthread_mutex_lock(&pool->mutex);
     atomic_fetch_add(&pool->sleepers, 1);
     uint64_t job = atomic_load(&pool->open);
@@ -74,7 +77,8 @@ static void sleep_unless_open(struct pool *pool, uint64_t seen) {
     pthread_mutex_unlock(&pool->mutex);
 }
 
-static uint64_t await_job(struct pool *pool, uint64_t seen) {
+static uint64_t await_job(struct pool *pool, uint64_t seen)
+{
     for (;;) {
         double until = clock_seconds() + SPIN_SECONDS;
         do {
@@ -89,7 +93,8 @@ static uint64_t await_job(struct pool *pool, uint64_t seen) {
     }
 }
 
-static void *worker_main(void *argument) {
+static void *worker_main(void *argument)
+{
     struct worker *worker = argument;
     struct pool *pool = worker->pool;
     uint64_t seen = CLOSED;
@@ -105,7 +110,8 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
-static void announce(struct pool *pool, uint64_t job) {
+static void announce(struct pool *pool, uint64_t job)
+{
     atomic_store(&pool->open, job);
     if (atomic_load(&pool->sleepers) == 0)
         return;
@@ -115,12 +121,14 @@ static void announce(struct pool *pool, uint64_t job) {
     pthread_cond_broadcast(&pool->wake);
 }
 
-static bool more_than_processors(int threads) {
+static bool more_than_processors(int threads)
+{
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 && threads > CPU_COUNT(&set);
 }
 
-struct pool *pool_create(int threads) {
+struct pool *pool_create(int threads)
+{
     assert(threads >= 1);
     struct pool *pool = aligned_alloc(LINE, sizeof *pool);
     if (!pool)
@@ -148,11 +156,13 @@ struct pool *pool_create(int threads) {
     return pool;
 }
 
-int pool_threads(const struct pool *pool) {
+int pool_threads(const struct pool *pool)
+{
     return pool->threads;
 }
 
-void pool_run(struct pool *pool, int tiles, pool_fn *fn, void *context) {
+void pool_run(struct pool *pool, int tiles, pool_fn *fn, void *context)
+{
     if (pool->threads == 1 || tiles <= 1) {
         for (int tile = 0; tile < tiles; tile++)
             fn(context, tile, 0);
@@ -174,7 +184,8 @@ void pool_run(struct pool *pool, int tiles, pool_fn *fn, void *context) {
     }
 }
 
-void pool_free(struct pool *pool) {
+void pool_free(struct pool *pool)
+{
     if (!pool)
         return;
     announce(pool, STOP);

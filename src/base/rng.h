@@ -7,8 +7,19 @@
 #include <stdint.h>
 
 enum rng_purpose { /* appended to, never reordered: the values are part of the checkpoint contract */
-    RNG_INIT, RNG_REPLAY, RNG_ACT, RNG_EVALUATE, RNG_TARGET, RNG_SCORE, RNG_TEMPERATURE, RNG_ENV, RNG_EVAL_ENV, RNG_DIAGNOSE,
-    RNG_TEST, RNG_PARTICLES, RNG_CORRECTOR
+                   RNG_INIT,
+                   RNG_REPLAY,
+                   RNG_ACT,
+                   RNG_EVALUATE,
+                   RNG_TARGET,
+                   RNG_SCORE,
+                   RNG_TEMPERATURE,
+                   RNG_ENV,
+                   RNG_EVAL_ENV,
+                   RNG_DIAGNOSE,
+                   RNG_TEST,
+                   RNG_PARTICLES,
+                   RNG_CORRECTOR
 };
 
 struct rng {

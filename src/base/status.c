@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-dqs_status fail(dqs_error *error, dqs_status status, const char *format, ...) {
+dqs_status fail(dqs_error *error, dqs_status status, const char *format, ...)
+{
     if (!error)
         return status;
     /* Formatted aside: callers add context with fail(error, s, "%s: %s", thing, error->message). */
@@ -22,7 +23,8 @@ dqs_status fail(dqs_error *error, dqs_status status, const char *format, ...) {
     return status;
 }
 
-const char *dqs_strerror(dqs_status status) {
+const char *dqs_strerror(dqs_status status)
+{
     switch (status) {
 #define STATUS_CASE(name, text) \
     case DQS_##name:            \

@@ -10,11 +10,11 @@ dqs_status fail(dqs_error *error, dqs_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Runs a call and hands its failure on. */
-#define TRY(call)                          \
-    do {                                   \
-        dqs_status try_status_ = (call);   \
-        if (try_status_ != DQS_OK)         \
-            return try_status_;            \
+#define TRY(call)                        \
+    do {                                 \
+        dqs_status try_status_ = (call); \
+        if (try_status_ != DQS_OK)       \
+            return try_status_;          \
     } while (0)
 
 #endif

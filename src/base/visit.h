@@ -21,11 +21,13 @@ struct visitor {
 };
 
 /* prefix + name must fit 160 characters. */
-void visit_vector(struct visitor *v, const char *name, enum visit_kind kind, enum visit_type type, void *data, size_t n);
-void visit_matrix(struct visitor *v, const char *name, enum visit_kind kind, enum visit_type type, void *data, size_t rows,
-                  size_t columns);
-void visit_long(struct visitor *v, const char *name, enum visit_kind kind, long *value);       /* I64 [1]; long is 64 bits */
-void visit_double(struct visitor *v, const char *name, enum visit_kind kind, double *value);   /* F64 [1] */
+void visit_vector(struct visitor *v, const char *name, enum visit_kind kind, enum visit_type type, void *data,
+                  size_t n);
+void visit_matrix(struct visitor *v, const char *name, enum visit_kind kind, enum visit_type type, void *data,
+                  size_t rows, size_t columns);
+void visit_long(struct visitor *v, const char *name, enum visit_kind kind,
+                long *value); /* I64 [1]; long is 64 bits */
+void visit_double(struct visitor *v, const char *name, enum visit_kind kind, double *value); /* F64 [1] */
 /* visit_enter(v, "critic0/") ... visit_leave(v, mark) */
 int visit_enter(struct visitor *v, const char *part);
 void visit_leave(struct visitor *v, int mark);

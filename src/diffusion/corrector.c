@@ -6,7 +6,7 @@ void corrector_scratch_create(struct corrector_scratch *s, struct arena *arena, 
 {
     float **wide[] = {&s->grad, &s->grad2, &s->y, &s->z}, **narrow[] = {&s->logp, &s->logp2, &s->u};
     for (int i = 0; i < 4; i++)
-        *wide[i] = arena_new(arena, float, (size_t)rows * (size_t)dim);
+        *wide[i] = arena_new(arena, float, (size_t)rows *(size_t)dim);
     for (int i = 0; i < 3; i++)
         *narrow[i] = arena_new(arena, float, rows);
 }
@@ -63,7 +63,8 @@ int corrector_tile(const struct corrector *c, const struct kernels *k, const str
         x[i] = fminf(1, fmaxf(-1, x[i]));
     energy->eval(energy->self, s->logp, s->grad, x, owner, rows, thread);
     for (int n = 0; n < c->steps; n++) {
-        k->normals(s->z, (size_t)(rows * d), rng->key, ticket + 2 * (uint64_t)n, (uint64_t)row0 * (uint64_t)d);
+        k->normals(s->z, (size_t)(rows * d), rng->key, ticket + 2 * (uint64_t)n,
+                   (uint64_t)row0 * (uint64_t)d);
         k->uniforms(s->u, (size_t)rows, rng->key, ticket + 2 * (uint64_t)n + 1, (uint64_t)row0);
         for (int r = 0; r < rows; r++) {
             float scale = drift_scale(s->grad + r * d, d, step);

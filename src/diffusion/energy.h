@@ -5,7 +5,8 @@
 
 struct energy {
     int dim;
-    void (*eval)(void *self, float *logp, float *grad, const float *y, const int *owner, int rows, int thread);
+    void (*eval)(void *self, float *logp, float *grad, const float *y, const int *owner, int rows,
+                 int thread);
     void *self;
 };
 

@@ -1,8 +1,8 @@
 #include "sampler.h"
 #include <math.h>
 
-void sampler_create(struct sampler *s, struct arena *arena, enum sampler_kind kind, struct schedule schedule, int steps,
-                    int dim, double noise)
+void sampler_create(struct sampler *s, struct arena *arena, enum sampler_kind kind, struct schedule schedule,
+                    int steps, int dim, double noise)
 {
     *s = (struct sampler){.kind = kind, .schedule = schedule, .steps = steps, .dim = dim, .noise = noise};
     s->h = arena_new(arena, double, steps + 1);
@@ -14,7 +14,7 @@ void sampler_scratch_create(struct sampler_scratch *scratch, struct arena *arena
 {
     float **buffers[] = {&scratch->score, &scratch->z, &scratch->x2, &scratch->score2};
     for (int i = 0; i < 4; i++)
-        *buffers[i] = arena_new(arena, float, (size_t)rows * (size_t)dim);
+        *buffers[i] = arena_new(arena, float, (size_t)rows *(size_t)dim);
 }
 
 int sampler_tickets(const struct sampler *s)
@@ -34,7 +34,8 @@ static void move(float *x, const float *score, const float *z, double drift, dou
             x[i] += a * score[i] + b * z[i];
 }
 
-static void heun(const struct sampler *s, float *x, int level, int row0, int rows, struct sampler_scratch *scratch, int thread)
+static void heun(const struct sampler *s, float *x, int level, int row0, int rows,
+                 struct sampler_scratch *scratch, int thread)
 {
     int n = rows * s->dim;
     double from = sqrt(s->h[level]), to = sqrt(s->h[level + 1]), width = from - to;
@@ -49,8 +50,8 @@ static void heun(const struct sampler *s, float *x, int level, int row0, int row
         x[i] += (float)(0.5 * width) * ((float)from * scratch->score[i] + (float)to * scratch->score2[i]);
 }
 
-void sampler_tile(const struct sampler *s, const struct kernels *k, float *x, int row0, int rows, const struct rng *rng,
-                  uint64_t ticket, struct sampler_scratch *scratch, int thread)
+void sampler_tile(const struct sampler *s, const struct kernels *k, float *x, int row0, int rows,
+                  const struct rng *rng, uint64_t ticket, struct sampler_scratch *scratch, int thread)
 {
     int n = rows * s->dim;
     uint64_t first = (uint64_t)row0 * (uint64_t)s->dim;

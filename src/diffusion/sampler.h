@@ -17,14 +17,15 @@ enum sampler_kind { SAMPLER_EULER_MARUYAMA, SAMPLER_ANCESTRAL, SAMPLER_FLOW_EULE
 #define SAMPLER_CHOICES "euler-maruyama ancestral flow-euler flow-heun"
 
 /* S [rows x dim] = the score at x [rows x dim] and level n, for rows row0 .. of the call. */
-typedef void sampler_score(void *self, float *score, const float *x, int level, int row0, int rows, int thread);
+typedef void sampler_score(void *self, float *score, const float *x, int level, int row0, int rows,
+                           int thread);
 
 struct sampler {
     enum sampler_kind kind;
     struct schedule schedule;
     int steps, dim;
-    double noise;      /* 1: as derived; 0: no noise after the start */
-    double *h;         /* [steps + 1], from h(1) down to 0 */
+    double noise; /* 1: as derived; 0: no noise after the start */
+    double *h;    /* [steps + 1], from h(1) down to 0 */
     sampler_score *score;
     void *self;
 };
@@ -33,13 +34,13 @@ struct sampler_scratch { /* one per thread */
     float *score, *z, *x2, *score2;
 };
 
-void sampler_create(struct sampler *s, struct arena *arena, enum sampler_kind kind, struct schedule schedule, int steps,
-                    int dim, double noise);
+void sampler_create(struct sampler *s, struct arena *arena, enum sampler_kind kind, struct schedule schedule,
+                    int steps, int dim, double noise);
 void sampler_scratch_create(struct sampler_scratch *scratch, struct arena *arena, int rows, int dim);
 /* Tickets a call of sampler_tile uses: the caller takes this many once for all tiles of a batch. */
 int sampler_tickets(const struct sampler *s);
 /* x [rows x dim] <- samples for rows row0 .. row0+rows-1 of the batch; row0 is a multiple of 4. */
-void sampler_tile(const struct sampler *s, const struct kernels *k, float *x, int row0, int rows, const struct rng *rng,
-                  uint64_t ticket, struct sampler_scratch *scratch, int thread);
+void sampler_tile(const struct sampler *s, const struct kernels *k, float *x, int row0, int rows,
+                  const struct rng *rng, uint64_t ticket, struct sampler_scratch *scratch, int thread);
 
 #endif

@@ -9,19 +9,20 @@ int score_tile_states(const struct score_options *o)
     return states > 0 ? states : 1;
 }
 
-void score_scratch_create(struct score_scratch *s, struct arena *arena, const struct score_options *o, int dim)
+void score_scratch_create(struct score_scratch *s, struct arena *arena, const struct score_options *o,
+                          int dim)
 {
     s->states = score_tile_states(o);
     size_t rows = (size_t)s->states * (size_t)(o->K > o->K_low ? o->K : o->K_low), d = (size_t)dim;
     s->owner = arena_new(arena, int, rows + (size_t)s->states);
     s->first = arena_new(arena, int, s->states);
     s->count = arena_new(arena, int, s->states);
-    s->y = arena_new(arena, float, rows * d);
+    s->y = arena_new(arena, float, rows *d);
     s->logw = arena_new(arena, float, rows);
     s->weight0 = arena_new(arena, float, rows + (size_t)s->states);
-    s->grad = arena_new(arena, float, rows * d);
-    s->centre = arena_new(arena, float, (size_t)s->states * d);
-    s->shift = arena_new(arena, float, (size_t)s->states * d);
+    s->grad = arena_new(arena, float, rows *d);
+    s->centre = arena_new(arena, float, (size_t)s->states *d);
+    s->shift = arena_new(arena, float, (size_t)s->states *d);
 }
 
 static bool all_shifted(const struct score_options *o, double sigma)
@@ -30,8 +31,8 @@ static bool all_shifted(const struct score_options *o, double sigma)
 }
 
 /* shift [n x dim] = grad L(x), x first brought into the box. Zero for the forms that do not shift. */
-static void find_shifts(const struct score_options *o, const struct energy *e, struct score_scratch *s, const float *x, int first,
-                        int n, int thread)
+static void find_shifts(const struct score_options *o, const struct energy *e, struct score_scratch *s,
+                        const float *x, int first, int n, int thread)
 {
     int d = e->dim;
     memset(s->shift, 0, sizeof *s->shift * (size_t)(n * d));
@@ -56,16 +57,26 @@ static bool uses_shift(const struct score_options *o, bool all, int i)
     return all || (o->form == SCORE_SHIFTED && (i / 2) % 2 == 1);
 }
 
+/* h, or less: a shift longer than sigma leaves the mass of N(x, h), and its samples get no weight. */
+static double shift_reach(const float *shift, double h, int d)
+{
+    double squares = 0;
+    for (int j = 0; j < d; j++)
+        squares += (double)shift[j] * shift[j];
+    return h * squares > 1 ? sqrt(h / squares) : h;
+}
+
 static double log_add_exp(double a, double b)
 {
     return a > b ? a + log1p(exp(b - a)) : b + log1p(exp(a - b));
 }
 
 /* Draws the count samples of one state into y and their log importance weights, log N(y; x, h) - log q(y), into logw. */
-static void propose(const struct score_options *o, const struct kernels *k, float *y, float *logw, const float *x,
-                    const float *shift, double h, int count, int d, uint64_t word0, const struct rng *rng, uint64_t ticket)
+static void propose(const struct score_options *o, const struct kernels *k, float *y, float *logw,
+                    const float *x, const float *shift, double h, int count, int d, uint64_t word0,
+                    const struct rng *rng, uint64_t ticket)
 {
-    double sigma = sqrt(h);
+    double sigma = sqrt(h), reach = shift_reach(shift, h, d);
     bool all = all_shifted(o, sigma), box = o->box;
     int half = (count + 1) / 2 * d;
     float u[half];
@@ -75,7 +86,7 @@ static void propose(const struct score_options *o, const struct kernels *k, floa
     else
         k->normals(u, (size_t)half, rng->key, ticket, word0);
     for (int j = 0; j < d; j++) {
-        double moved = x[j] + h * shift[j], far = 1 + 2 * sigma;
+        double moved = x[j] + reach * shift[j], far = 1 + 2 * sigma;
         moved = box ? fmin(far, fmax(-far, moved)) : moved;
         p.shifted[j] = p.plain[j] = (struct truncnorm){.std = sigma, .centre = x[j]};
         p.shifted[j].centre = moved;
@@ -90,14 +101,17 @@ static void propose(const struct score_options *o, const struct kernels *k, floa
         for (int j = 0; j < d; j++) {
             const struct truncnorm *t = shifted ? &p.shifted[j] : &p.plain[j];
             float draw = u[i / 2 * d + j];
-            double v = box ? truncnorm_sample(t, i % 2 ? 1 - draw : draw) : t->centre + sigma * (i % 2 ? -draw : draw);
+            double v = box ? truncnorm_sample(t, i % 2 ? 1 - draw : draw)
+                           : t->centre + sigma * (i % 2 ? -draw : draw);
             double z = (v - x[j]) / sigma;
             log_target -= 0.5 * z * z;
             log_plain += truncnorm_log_density(&p.plain[j], v);
             log_shifted += truncnorm_log_density(&p.shifted[j], v);
             y[i * d + j] = (float)v;
         }
-        double log_q = o->form != SCORE_SHIFTED ? log_plain : all ? log_shifted : log_add_exp(log_plain, log_shifted);
+        double log_q = o->form != SCORE_SHIFTED ? log_plain
+                       : all                    ? log_shifted
+                                                : log_add_exp(log_plain, log_shifted);
         logw[i] = (float)(log_target - log_q);
     }
 }
@@ -116,14 +130,17 @@ static void clip_norm(float *S, int d, double most)
 static double gradient_share(const struct score_options *o, double h)
 {
     switch (o->form) {
-    case SCORE_GRADIENT: return 1;
-    case SCORE_MIXTURE: return o->mode_width * o->mode_width / (o->mode_width * o->mode_width + h);
-    default: return 0;
+    case SCORE_GRADIENT:
+        return 1;
+    case SCORE_MIXTURE:
+        return o->mode_width * o->mode_width / (o->mode_width * o->mode_width + h);
+    default:
+        return 0;
     }
 }
 
-static void combine(float *S, const float *w, const float *y, const float *grad, const float *x, double share, double h, int count,
-                    int d)
+static void combine(float *S, const float *w, const float *y, const float *grad, const float *x, double share,
+                    double h, int count, int d)
 {
     for (int j = 0; j < d; j++) {
         double by_gradient = 0, by_value = 0;
@@ -136,9 +153,9 @@ static void combine(float *S, const float *w, const float *y, const float *grad,
     }
 }
 
-void score_tile(const struct score_options *o, const struct kernels *k, const struct energy *energy, float *S, float *ess,
-                const float *x, const float *h, int first, int n, const struct rng *rng, uint64_t ticket,
-                struct score_scratch *s, int thread)
+void score_tile(const struct score_options *o, const struct kernels *k, const struct energy *energy, float *S,
+                float *ess, const float *x, const float *h, int first, int n, const struct rng *rng,
+                uint64_t ticket, struct score_scratch *s, int thread)
 {
     int d = energy->dim, rows = 0;
     uint64_t most = (uint64_t)(o->K > o->K_low ? o->K : o->K_low);
@@ -149,8 +166,8 @@ void score_tile(const struct score_options *o, const struct kernels *k, const st
         int state = first + i;
         s->first[i] = rows;
         s->count[i] = all_shifted(o, sqrt(h[state])) ? o->K_low : o->K;
-        propose(o, k, s->y + (size_t)rows * (size_t)d, s->weight0 + rows, x + (size_t)state * (size_t)d, s->shift + i * d,
-                h[state], s->count[i], d, (uint64_t)state * words, rng, ticket);
+        propose(o, k, s->y + (size_t)rows * (size_t)d, s->weight0 + rows, x + (size_t)state * (size_t)d,
+                s->shift + i * d, h[state], s->count[i], d, (uint64_t)state * words, rng, ticket);
         for (int c = 0; c < s->count[i]; c++)
             s->owner[rows++] = state;
     }

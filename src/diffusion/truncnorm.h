@@ -6,7 +6,7 @@
 
 struct truncnorm {
     double centre, std, low, width, log_width; /* P(z < lower end), P(inside), its log */
-    bool flip;                                 /* tail probabilities are counted from the side where they are small */
+    bool flip; /* tail probabilities are counted from the side where they are small */
 };
 
 double normal_inverse(double p); /* |error| < 3e-7 for p in (1e-16, 1 - 1e-16) */

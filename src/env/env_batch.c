@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-uint64_t env_episode_seed(uint64_t batch_seed, long lane, long episode) {
+uint64_t env_episode_seed(uint64_t batch_seed, long lane, long episode)
+{
     struct rng rng;
     uint32_t word[4];
     rng_seed(&rng, batch_seed, RNG_ENV);
@@ -14,7 +15,8 @@ uint64_t env_episode_seed(uint64_t batch_seed, long lane, long episode) {
     return (uint64_t)word[0] << 32 | word[1];
 }
 
-static void take_arrays(struct env_batch *batch, struct arena *arena) {
+static void take_arrays(struct env_batch *batch, struct arena *arena)
+{
     int n = batch->n, obs_dim = batch->spec.obs_dim;
     batch->obs = arena_new(arena, float, n *obs_dim);
     batch->next_obs = arena_new(arena, float, n *obs_dim);
@@ -32,7 +34,8 @@ static void take_arrays(struct env_batch *batch, struct arena *arena) {
 }
 
 dqs_status env_batch_create(struct env_batch **batch, struct arena *arena, const dqs_env_type *type,
-                            const char *options, int n, uint64_t seed, struct pool *pool, dqs_error *error) {
+                            const char *options, int n, uint64_t seed, struct pool *pool, dqs_error *error)
+{
     assert(n >= 1);
     *batch = NULL;
     TRY(env_check_type(type, error));
@@ -66,7 +69,8 @@ dqs_status env_batch_create(struct env_batch **batch, struct arena *arena, const
     return DQS_OK;
 }
 
-void env_batch_close(struct env_batch *batch) {
+void env_batch_close(struct env_batch *batch)
+{
     if (!batch)
         return;
     for (int i = 0; i < batch->n; i++)
@@ -74,7 +78,8 @@ void env_batch_close(struct env_batch *batch) {
     batch->n = 0;
 }
 
-static void run_lanes(struct env_batch *batch, pool_fn *lane) {
+static void run_lanes(struct env_batch *batch, pool_fn *lane)
+{
     if (batch->pool && batch->n > 1) {
         pool_run(batch->pool, batch->n, lane, batch);
         return;
@@ -84,7 +89,8 @@ static void run_lanes(struct env_batch *batch, pool_fn *lane) {
 }
 
 /* The lowest failing lane speaks, whichever thread failed first. */
-static dqs_status first_failure(const struct env_batch *batch, dqs_error *error) {
+static dqs_status first_failure(const struct env_batch *batch, dqs_error *error)
+{
     for (int i = 0; i < batch->n; i++) {
         const dqs_error *e = &batch->errors[i];
         if (e->status != DQS_OK)
@@ -93,19 +99,22 @@ static dqs_status first_failure(const struct env_batch *batch, dqs_error *error)
     return DQS_OK;
 }
 
-static float *lane_obs(float *rows, const struct env_batch *batch, int lane) {
+static float *lane_obs(float *rows, const struct env_batch *batch, int lane)
+{
     return rows + (size_t)lane * (size_t)batch->spec.obs_dim;
 }
 
 /* Begins the episode that episode[lane] names. */
-static dqs_status begin_episode(struct env_batch *b, int lane) {
+static dqs_status begin_episode(struct env_batch *b, int lane)
+{
     b->episode_step[lane] = 0;
     b->episode_return[lane] = 0.0;
     return env_reset(b->type, b->self[lane], lane_obs(b->obs, b, lane), &b->spec,
                      env_episode_seed(b->seed, lane, b->episode[lane]), &b->errors[lane]);
 }
 
-static void reset_lane(void *context, int lane, int thread) {
+static void reset_lane(void *context, int lane, int thread)
+{
     struct env_batch *b = context;
     (void)thread;
     b->errors[lane].status = DQS_OK;
@@ -117,12 +126,14 @@ static void reset_lane(void *context, int lane, int thread) {
     (void)begin_episode(b, lane);
 }
 
-dqs_status env_batch_reset(struct env_batch *batch, dqs_error *error) {
+dqs_status env_batch_reset(struct env_batch *batch, dqs_error *error)
+{
     run_lanes(batch, reset_lane);
     return first_failure(batch, error);
 }
 
-static void step_lane(void *context, int lane, int thread) {
+static void step_lane(void *context, int lane, int thread)
+{
     struct env_batch *b = context;
     size_t obs_bytes = sizeof(float) * (size_t)b->spec.obs_dim;
     size_t action_at = (size_t)lane * (size_t)b->spec.act_dim;
@@ -150,7 +161,8 @@ static void step_lane(void *context, int lane, int thread) {
     (void)begin_episode(b, lane);
 }
 
-dqs_status env_batch_step(struct env_batch *batch, const float *box_action, dqs_error *error) {
+dqs_status env_batch_step(struct env_batch *batch, const float *box_action, dqs_error *error)
+{
     batch->box_action = box_action;
     run_lanes(batch, step_lane);
     batch->box_action = NULL;
@@ -159,7 +171,8 @@ dqs_status env_batch_step(struct env_batch *batch, const float *box_action, dqs_
 
 /* What the last step gave out (reward, next_obs, finished_*) is not state: the next step overwrites it
  * unread. */
-void env_batch_visit(struct env_batch *batch, struct visitor *visitor) {
+void env_batch_visit(struct env_batch *batch, struct visitor *visitor)
+{
     size_t n = (size_t)batch->n;
     if (batch->spec.state_dim > 0)
         visit_matrix(visitor, "state", VISIT_LEARN, VISIT_F64, batch->state, n,
@@ -171,12 +184,14 @@ void env_batch_visit(struct env_batch *batch, struct visitor *visitor) {
     visit_vector(visitor, "seed", VISIT_LEARN, VISIT_I64, &batch->seed, 1);
 }
 
-void env_batch_capture(struct env_batch *batch) {
+void env_batch_capture(struct env_batch *batch)
+{
     for (int i = 0; batch->spec.state_dim > 0 && i < batch->n; i++)
         batch->type->get_state(batch->self[i], batch->state + (size_t)i * (size_t)batch->spec.state_dim);
 }
 
-dqs_status env_batch_restore(struct env_batch *batch, dqs_error *error) {
+dqs_status env_batch_restore(struct env_batch *batch, dqs_error *error)
+{
     for (int i = 0; i < batch->n; i++) {
         dqs_error *inner = &batch->errors[i];
         memset(inner, 0, sizeof *inner);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* Copies text[0..length) without the blanks at its ends. False if it does not fit. */
-static bool copy_trimmed(char *out, size_t size, const char *text, size_t length) {
+static bool copy_trimmed(char *out, size_t size, const char *text, size_t length)
+{
     while (length > 0 && isspace((unsigned char)text[0]))
         text++, length--;
     while (length > 0 && isspace((unsigned char)text[length - 1]))
@@ -17,8 +18,8 @@ static bool copy_trimmed(char *out, size_t size, const char *text, size_t length
     return true;
 }
 
-static dqs_status unknown_key(const char *task, const struct option *table, const char *key,
-                              dqs_error *error) {
+static dqs_status unknown_key(const char *task, const struct option *table, const char *key, dqs_error *error)
+{
     char known[256] = "";
     const char *near = option_nearest(table, key);
     if (near)
@@ -31,7 +32,8 @@ static dqs_status unknown_key(const char *task, const struct option *table, cons
 }
 
 static dqs_status set_one(const char *task, const struct option *table, void *options, const char *pair,
-                          size_t length, dqs_error *error) {
+                          size_t length, dqs_error *error)
+{
     char key[64], value[OPTION_TEXT_SIZE];
     const char *equals = memchr(pair, '=', length);
     if (!equals)
@@ -52,7 +54,8 @@ static dqs_status set_one(const char *task, const struct option *table, void *op
 }
 
 dqs_status env_options_parse(const char *task, const struct option *table, void *options, const char *text,
-                             dqs_error *error) {
+                             dqs_error *error)
+{
     if (!text)
         return DQS_OK;
     while (*text) {

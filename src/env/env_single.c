@@ -7,7 +7,8 @@
 
 /* Hands on what a callback reported, in front of it the task and the verb. */
 static dqs_status callback_failed(const dqs_env_type *type, const char *verb, dqs_status status,
-                                  dqs_error *inner, dqs_error *error) {
+                                  dqs_error *inner, dqs_error *error)
+{
     inner->message[sizeof inner->message - 1] = '\0';
     inner->message[strcspn(inner->message, "\n")] = '\0';
     size_t length = strlen(type->name);
@@ -17,7 +18,8 @@ static dqs_status callback_failed(const dqs_env_type *type, const char *verb, dq
                 inner->message[0] ? inner->message : verb);
 }
 
-static dqs_status check_spec(const dqs_env_type *type, const dqs_spec *spec, dqs_error *error) {
+static dqs_status check_spec(const dqs_env_type *type, const dqs_spec *spec, dqs_error *error)
+{
     if (spec->obs_dim < 1 || spec->act_dim < 1)
         return fail(error, DQS_E_ENV, "%s: obs_dim is %d and act_dim is %d; open must set both to 1 or more",
                     type->name, spec->obs_dim, spec->act_dim);
@@ -41,7 +43,8 @@ static dqs_status check_spec(const dqs_env_type *type, const dqs_spec *spec, dqs
 }
 
 dqs_status env_open(const dqs_env_type *type, void **self, dqs_spec *spec, const char *options,
-                    dqs_error *error) {
+                    dqs_error *error)
+{
     dqs_error inner = {0};
     memset(spec, 0, sizeof *spec);
     *self = NULL;
@@ -59,7 +62,8 @@ dqs_status env_open(const dqs_env_type *type, void **self, dqs_spec *spec, const
 }
 
 static dqs_status check_obs(const dqs_env_type *type, const float *obs, const dqs_spec *spec, long step,
-                            dqs_error *error) {
+                            dqs_error *error)
+{
     for (int i = 0; i < spec->obs_dim; i++)
         if (!isfinite(obs[i]))
             return fail(error, DQS_E_NUMERIC,
@@ -70,7 +74,8 @@ static dqs_status check_obs(const dqs_env_type *type, const float *obs, const dq
 }
 
 dqs_status env_reset(const dqs_env_type *type, void *self, float *obs, const dqs_spec *spec, uint64_t seed,
-                     dqs_error *error) {
+                     dqs_error *error)
+{
     dqs_error inner = {0};
     dqs_status status = type->reset(self, seed, obs, &inner);
     if (status != DQS_OK)
@@ -80,7 +85,8 @@ dqs_status env_reset(const dqs_env_type *type, void *self, float *obs, const dqs
 
 /* mapped = centre + half range * a, in double so that the bounds -1 and 1 leave an action as it is. */
 static dqs_status map_action(const dqs_env_type *type, float *mapped, const dqs_spec *spec,
-                             const float *box_action, long step, dqs_error *error) {
+                             const float *box_action, long step, dqs_error *error)
+{
     for (int i = 0; i < spec->act_dim; i++) {
         double a = box_action[i];
         if (!isfinite(a))
@@ -96,7 +102,8 @@ static dqs_status map_action(const dqs_env_type *type, float *mapped, const dqs_
 }
 
 dqs_status env_step(const dqs_env_type *type, void *self, float *mapped, float *obs, dqs_outcome *outcome,
-                    const dqs_spec *spec, const float *box_action, long step, dqs_error *error) {
+                    const dqs_spec *spec, const float *box_action, long step, dqs_error *error)
+{
     TRY(map_action(type, mapped, spec, box_action, step, error));
     memset(outcome, 0, sizeof *outcome);
     dqs_error inner = {0};

@@ -11,24 +11,28 @@
 
 const dqs_env_type *const env_table[] = {&gmm_type, &maze_type, &maze_small_type, &pendulum_type, NULL};
 
-static int plain(char c) {
+static int plain(char c)
+{
     return c == '_' ? '-' : tolower((unsigned char)c);
 }
 
-static bool same_name(const char *a, const char *b) {
+static bool same_name(const char *a, const char *b)
+{
     while (*a && plain(*a) == plain(*b))
         a++, b++;
     return *a == *b;
 }
 
-const dqs_env_type *env_find(const char *name) {
+const dqs_env_type *env_find(const char *name)
+{
     for (int i = 0; env_table[i]; i++)
         if (same_name(name, env_table[i]->name))
             return env_table[i];
     return NULL;
 }
 
-dqs_status env_check_type(const dqs_env_type *type, dqs_error *error) {
+dqs_status env_check_type(const dqs_env_type *type, dqs_error *error)
+{
     if (!type)
         return fail(error, DQS_E_USAGE, "environment type: is NULL; hand over a filled dqs_env_type");
     /* A forgotten size field holds 0 or, with the fields shifted, a pointer: both are caught here before any
@@ -56,12 +60,14 @@ dqs_status env_check_type(const dqs_env_type *type, dqs_error *error) {
     return DQS_OK;
 }
 
-static bool is_path(const char *name) {
+static bool is_path(const char *name)
+{
     size_t length = strlen(name);
     return strchr(name, '/') || (length > 3 && strcmp(name + length - 3, ".so") == 0);
 }
 
-static dqs_status load_plugin(const dqs_env_type **type, void **handle, const char *path, dqs_error *error) {
+static dqs_status load_plugin(const dqs_env_type **type, void **handle, const char *path, dqs_error *error)
+{
     char local[1024];
     /* Without a slash dlopen would search the system's library folders instead of the current one. */
     int length = snprintf(local, sizeof local, "%s%s", strchr(path, '/') ? "" : "./", path);
@@ -92,7 +98,8 @@ static dqs_status load_plugin(const dqs_env_type **type, void **handle, const ch
     return DQS_OK;
 }
 
-dqs_status env_load(const dqs_env_type **type, void **handle, const char *name, dqs_error *error) {
+dqs_status env_load(const dqs_env_type **type, void **handle, const char *name, dqs_error *error)
+{
     *type = NULL;
     *handle = NULL;
     if (is_path(name))
@@ -111,7 +118,8 @@ dqs_status env_load(const dqs_env_type **type, void **handle, const char *name, 
                 name, known);
 }
 
-void env_unload(void *handle) {
+void env_unload(void *handle)
+{
     if (handle)
         dlclose(handle);
 }

@@ -26,11 +26,13 @@ struct gmm {
     double x, y;
 };
 
-const double (*gmm_means(void))[2] {
+const double (*gmm_means(void))[2]
+{
     return means;
 }
 
-double gmm_log_density(double x, double y) {
+double gmm_log_density(double x, double y)
+{
     double exponent[GMM_MODES], top = -INFINITY, sum = 0.0;
     for (int i = 0; i < GMM_MODES; i++) {
         double dx = x - means[i][0], dy = y - means[i][1];
@@ -42,7 +44,8 @@ double gmm_log_density(double x, double y) {
     return top + log(sum) - log(GMM_MODES * two_pi);
 }
 
-void gmm_sample(float *xy, int n, struct rng *rng) {
+void gmm_sample(float *xy, int n, struct rng *rng)
+{
     for (int i = 0; i < n; i++) {
         const double *mean = means[rng_below(rng, GMM_MODES)];
         xy[2 * i] = (float)(mean[0] + rng_normal(rng));
@@ -50,16 +53,19 @@ void gmm_sample(float *xy, int n, struct rng *rng) {
     }
 }
 
-static double clip_to_box(double value) {
+static double clip_to_box(double value)
+{
     return value < -GMM_BOX ? -GMM_BOX : value > GMM_BOX ? GMM_BOX : value;
 }
 
-static void observe(const struct gmm *g, float *obs) {
+static void observe(const struct gmm *g, float *obs)
+{
     obs[0] = (float)g->x;
     obs[1] = (float)g->y;
 }
 
-static dqs_status gmm_open(void **self, dqs_spec *spec, void *user, const char *options, dqs_error *error) {
+static dqs_status gmm_open(void **self, dqs_spec *spec, void *user, const char *options, dqs_error *error)
+{
     (void)user;
     TRY(env_options_parse("gmm", NULL, NULL, options, error));
     *self = calloc(1, sizeof(struct gmm));
@@ -69,7 +75,8 @@ static dqs_status gmm_open(void **self, dqs_spec *spec, void *user, const char *
     return DQS_OK;
 }
 
-static dqs_status gmm_reset(void *self, uint64_t seed, float *obs, dqs_error *error) {
+static dqs_status gmm_reset(void *self, uint64_t seed, float *obs, dqs_error *error)
+{
     struct gmm *g = self;
     struct rng rng;
     (void)error;
@@ -82,7 +89,8 @@ static dqs_status gmm_reset(void *self, uint64_t seed, float *obs, dqs_error *er
 
 /* The zero action has no direction: the point stays where it is. */
 static dqs_status gmm_step(void *self, const float *action, float *obs, dqs_outcome *outcome,
-                           dqs_error *error) {
+                           dqs_error *error)
+{
     struct gmm *g = self;
     double ax = action[0], ay = action[1], norm = sqrt(ax * ax + ay * ay);
     (void)error;
@@ -95,13 +103,15 @@ static dqs_status gmm_step(void *self, const float *action, float *obs, dqs_outc
     return DQS_OK;
 }
 
-static void gmm_get_state(void *self, double *state) {
+static void gmm_get_state(void *self, double *state)
+{
     const struct gmm *g = self;
     state[0] = g->x;
     state[1] = g->y;
 }
 
-static dqs_status gmm_set_state(void *self, const double *state, float *obs, dqs_error *error) {
+static dqs_status gmm_set_state(void *self, const double *state, float *obs, dqs_error *error)
+{
     struct gmm *g = self;
     if (!(fabs(state[0]) <= GMM_BOX) || !(fabs(state[1]) <= GMM_BOX))
         return fail(error, DQS_E_USAGE, "gmm: position (%g, %g) is outside the box of +-%g", state[0],
@@ -112,7 +122,8 @@ static dqs_status gmm_set_state(void *self, const double *state, float *obs, dqs
     return DQS_OK;
 }
 
-static int gmm_summarise(void *self, const dqs_trace *trace, dqs_number *out, int capacity) {
+static int gmm_summarise(void *self, const dqs_trace *trace, dqs_number *out, int capacity)
+{
     (void)self;
     return gmm_metrics_summarise(trace, out, capacity);
 }

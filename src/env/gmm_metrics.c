@@ -18,7 +18,8 @@ struct points { /* columns, padded to whole blocks */
     int n, blocks;
 };
 
-static struct points points_take(struct arena *arena, const float *xy, int n) {
+static struct points points_take(struct arena *arena, const float *xy, int n)
+{
     struct points p = {.n = n, .blocks = (n + BLOCK - 1) / BLOCK};
     p.x = arena_new(arena, float, p.blocks *BLOCK);
     p.y = arena_new(arena, float, p.blocks *BLOCK);
@@ -31,7 +32,8 @@ static struct points points_take(struct arena *arena, const float *xy, int n) {
 
 /* exp(-t) for t >= 0 to 2e-7 relative; beyond 80 it stays at 1e-35. Free of calls and branches so that it
  * vectorises: the limit is taken on the bits, which for positive floats are in the same order. */
-static inline float exp_minus(float t) {
+static inline float exp_minus(float t)
+{
     const int32_t limit = 0x42a00000; /* 80.0f */
     int32_t bits;
     float scale;
@@ -50,7 +52,8 @@ static inline float exp_minus(float t) {
 
 /* Adds the kernel of (x, y) to each of one block of points; scale = 1/(2 b^2). */
 static inline void add_block(float sum0[BLOCK], float sum1[BLOCK], float x, float y, const float *px,
-                             const float *py, float scale0, float scale1) {
+                             const float *py, float scale0, float scale1)
+{
     for (int l = 0; l < BLOCK; l++) {
         float dx = px[l] - x, dy = py[l] - y, d2 = dx * dx + dy * dy;
         sum0[l] += exp_minus(d2 * scale0);
@@ -60,7 +63,8 @@ static inline void add_block(float sum0[BLOCK], float sum1[BLOCK], float x, floa
 
 /* Sums of (x, y) against the blocks first .. last-1, added in a fixed order. */
 static void add_row(double total[2], float x, float y, const struct points *p, int first, int last,
-                    const float scale[2], double weight) {
+                    const float scale[2], double weight)
+{
     float sum0[BLOCK] = {0}, sum1[BLOCK] = {0};
     double row[2] = {0.0, 0.0};
     for (int k = first; k < last; k++)
@@ -74,7 +78,8 @@ static void add_row(double total[2], float x, float y, const struct points *p, i
 }
 
 /* Mean kernel between two sets. */
-static void mean_cross(double mean[2], const struct points *a, const struct points *b, const float scale[2]) {
+static void mean_cross(double mean[2], const struct points *a, const struct points *b, const float scale[2])
+{
     double total[2] = {0.0, 0.0};
     for (int i = 0; i < a->n; i++)
         add_row(total, a->x[i], a->y[i], b, 0, b->blocks, scale, 1.0);
@@ -84,7 +89,8 @@ static void mean_cross(double mean[2], const struct points *a, const struct poin
 
 /* Mean kernel within a set, diagonal included. Blocks beyond a point's own count for their mirror images too.
  */
-static void mean_within(double mean[2], const struct points *a, const float scale[2]) {
+static void mean_within(double mean[2], const struct points *a, const float scale[2])
+{
     double total[2] = {0.0, 0.0};
     for (int i = 0; i < a->n; i++) {
         int own = i / BLOCK;
@@ -95,16 +101,19 @@ static void mean_within(double mean[2], const struct points *a, const float scal
         mean[k] = total[k] / ((double)a->n * a->n);
 }
 
-static double mmd_of(double aa, double bb, double ab) {
+static double mmd_of(double aa, double bb, double ab)
+{
     return sqrt(fmax(0.0, aa + bb - 2.0 * ab));
 }
 
-static void scales_of(float scale[2], const double bandwidth[2]) {
+static void scales_of(float scale[2], const double bandwidth[2])
+{
     for (int k = 0; k < 2; k++)
         scale[k] = (float)(0.5 / (bandwidth[k] * bandwidth[k]));
 }
 
-void gmm_mmd(double mmd[2], const float *a, int n, const float *b, int m, const double bandwidth[2]) {
+void gmm_mmd(double mmd[2], const float *a, int n, const float *b, int m, const double bandwidth[2])
+{
     struct arena arena = {0};
     struct points pa = points_take(&arena, a, n), pb = points_take(&arena, b, m);
     double aa[2], bb[2], ab[2];
@@ -118,16 +127,18 @@ void gmm_mmd(double mmd[2], const float *a, int n, const float *b, int m, const 
     arena_free(&arena);
 }
 
-static int compare_floats(const void *a, const void *b) {
+static int compare_floats(const void *a, const void *b)
+{
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
 }
 
 /* Median distance between points of both sets together, of at most 250 evenly spread points from each. */
-static double median_distance(struct arena *arena, const float *a, const float *b, int n) {
+static double median_distance(struct arena *arena, const float *a, const float *b, int n)
+{
     int take = n < 250 ? n : 250, count = 0;
     float *xy = arena_new(arena, float, 4 * take);
-    float *d2 = arena_new(arena, float, take * (2 * take - 1));
+    float *d2 = arena_new(arena, float, take *(2 * take - 1));
     for (int i = 0; i < take; i++) {
         size_t from = 2 * (size_t)((long)i * n / take);
         memcpy(xy + 2 * i, a + from, 2 * sizeof(float));
@@ -143,8 +154,9 @@ static double median_distance(struct arena *arena, const float *a, const float *
     return median > 1e-6 ? median : 1e-6; /* all points equal: any width will do, but not zero */
 }
 
-static void measure_modes(struct gmm_metrics *out, const float *xy, int n) {
-    const double (*means)[2] = gmm_means();
+static void measure_modes(struct gmm_metrics *out, const float *xy, int n)
+{
+    const double(*means)[2] = gmm_means();
     int nearest[GMM_MODES] = {0};
     int covered[GMM_MODES] = {0};
     for (int i = 0; i < n; i++) {
@@ -171,7 +183,8 @@ static void measure_modes(struct gmm_metrics *out, const float *xy, int n) {
 
 /* Means over `pairs` pairs of exact sets: of the given points against the first of a pair, and of the first
  * against the second. One set alone can be unlucky, at a wide kernel by a factor of two. */
-static void measure_mmd(struct gmm_metrics *out, struct arena *arena, const float *xy, int n, int pairs) {
+static void measure_mmd(struct gmm_metrics *out, struct arena *arena, const float *xy, int n, int pairs)
+{
     struct points given = points_take(arena, xy, n);
     float *exact = arena_new(arena, float, 2 * n), *other = arena_new(arena, float, 2 * n), scale[2];
     double bandwidth[2] = {1.0, 0.0}, within[2], mmd[2] = {0.0, 0.0}, lowest[2] = {0.0, 0.0};
@@ -203,14 +216,16 @@ static void measure_mmd(struct gmm_metrics *out, struct arena *arena, const floa
     out->mmd_median_floor = lowest[1];
 }
 
-void gmm_measure(struct gmm_metrics *out, const float *xy, int n) {
+void gmm_measure(struct gmm_metrics *out, const float *xy, int n)
+{
     struct arena arena = {0};
     measure_mmd(out, &arena, xy, n, n <= 1000 ? 10 : 3); /* small sets scatter more and cost less */
     measure_modes(out, xy, n);
     arena_free(&arena);
 }
 
-int gmm_metrics_summarise(const dqs_trace *trace, dqs_number *out, int capacity) {
+int gmm_metrics_summarise(const dqs_trace *trace, dqs_number *out, int capacity)
+{
     if (trace->episodes < 1)
         return 0;
     struct arena arena = {0};

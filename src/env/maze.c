@@ -66,7 +66,8 @@ struct maze {
     int goal; /* enum maze_goal, or MAZE_GOALS: both pay */
 };
 
-const struct maze_layout *maze_layout_find(const char *name) {
+const struct maze_layout *maze_layout_find(const char *name)
+{
     const struct maze_layout *const all[] = {&maze_layout_large, &maze_layout_small};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(name, all[i]->name) == 0)
@@ -74,12 +75,14 @@ const struct maze_layout *maze_layout_find(const char *name) {
     return NULL;
 }
 
-void maze_centre(double xy[2], const struct maze_layout *layout, int row, int column) {
+void maze_centre(double xy[2], const struct maze_layout *layout, int row, int column)
+{
     xy[0] = column + 0.5 - 0.5 * layout->columns;
     xy[1] = 0.5 * layout->rows - (row + 0.5);
 }
 
-void maze_place(double xy[2], const struct maze_layout *layout, char mark, int index) {
+void maze_place(double xy[2], const struct maze_layout *layout, char mark, int index)
+{
     xy[0] = xy[1] = 0.0;
     for (int row = 0; row < layout->rows; row++)
         for (int column = 0; column < layout->columns; column++)
@@ -87,24 +90,29 @@ void maze_place(double xy[2], const struct maze_layout *layout, char mark, int i
                 maze_centre(xy, layout, row, column);
 }
 
-static char mark_at(const struct maze_layout *layout, int row, int column) {
+static char mark_at(const struct maze_layout *layout, int row, int column)
+{
     bool inside = row >= 0 && row < layout->rows && column >= 0 && column < layout->columns;
     return inside ? layout->cells[row][column] : '#';
 }
 
-static int row_of(const struct maze_layout *layout, double y) {
+static int row_of(const struct maze_layout *layout, double y)
+{
     return (int)floor(0.5 * layout->rows - y);
 }
 
-static int column_of(const struct maze_layout *layout, double x) {
+static int column_of(const struct maze_layout *layout, double x)
+{
     return (int)floor(x + 0.5 * layout->columns);
 }
 
-char maze_mark(const struct maze_layout *layout, double x, double y) {
+char maze_mark(const struct maze_layout *layout, double x, double y)
+{
     return mark_at(layout, row_of(layout, y), column_of(layout, x));
 }
 
-int maze_goal_at(const struct maze_layout *layout, double x, double y) {
+int maze_goal_at(const struct maze_layout *layout, double x, double y)
+{
     for (int i = 0; i < MAZE_GOALS; i++) {
         double goal[2];
         maze_place(goal, layout, 'G', i);
@@ -117,7 +125,8 @@ int maze_goal_at(const struct maze_layout *layout, double x, double y) {
 
 /* The deepest contact of the ball with the walls around it: depth > 0 and the unit normal out of the wall.
  * The centre is never inside a wall: a step is at most 7.4 cm, the radius is 10. */
-static double deepest_contact(double normal[2], const struct maze_layout *layout, const double position[2]) {
+static double deepest_contact(double normal[2], const struct maze_layout *layout, const double position[2])
+{
     int row = row_of(layout, position[1]), column = column_of(layout, position[0]);
     double deepest = 0.0;
     for (int r = row - 1; r <= row + 1; r++)
@@ -142,7 +151,8 @@ static double deepest_contact(double normal[2], const struct maze_layout *layout
 
 /* Deepest first: on a flat wall the face then wins over the corner of the next square, so that the ball does
  * not catch on the seam between two squares. */
-static void resolve_contacts(struct maze *m) {
+static void resolve_contacts(struct maze *m)
+{
     double normal[2], depth;
     for (int i = 0; i < 8 && (depth = deepest_contact(normal, m->layout, m->position)) > 0.0; i++) {
         double inward = m->velocity[0] * normal[0] + m->velocity[1] * normal[1];
@@ -153,20 +163,23 @@ static void resolve_contacts(struct maze *m) {
     }
 }
 
-static bool is_free(const struct maze_layout *layout, const double position[2]) {
+static bool is_free(const struct maze_layout *layout, const double position[2])
+{
     double normal[2];
     return maze_mark(layout, position[0], position[1]) != '#' &&
            deepest_contact(normal, layout, position) < 1e-6;
 }
 
-static void observe(const struct maze *m, float *obs) {
+static void observe(const struct maze *m, float *obs)
+{
     for (int k = 0; k < 2; k++) {
         obs[k] = (float)m->position[k];
         obs[2 + k] = (float)m->velocity[k];
     }
 }
 
-static dqs_status maze_open(void **self, dqs_spec *spec, void *user, const char *options, dqs_error *error) {
+static dqs_status maze_open(void **self, dqs_spec *spec, void *user, const char *options, dqs_error *error)
+{
     const struct maze_layout *layout = user;
     struct maze_options values;
     option_defaults(maze_table, &values);
@@ -186,7 +199,8 @@ static dqs_status maze_open(void **self, dqs_spec *spec, void *user, const char 
     return DQS_OK;
 }
 
-static dqs_status maze_reset(void *self, uint64_t seed, float *obs, dqs_error *error) {
+static dqs_status maze_reset(void *self, uint64_t seed, float *obs, dqs_error *error)
+{
     struct maze *m = self;
     struct rng rng;
     double start[2];
@@ -206,12 +220,14 @@ static dqs_status maze_reset(void *self, uint64_t seed, float *obs, dqs_error *e
     return DQS_OK;
 }
 
-static double clip(double value, double limit) {
+static double clip(double value, double limit)
+{
     return value < -limit ? -limit : value > limit ? limit : value;
 }
 
 static dqs_status maze_step(void *self, const float *action, float *obs, dqs_outcome *outcome,
-                            dqs_error *error) {
+                            dqs_error *error)
+{
     struct maze *m = self;
     (void)error;
     for (int k = 0; k < 2; k++) { /* damping is implicit, as in MuJoCo */
@@ -228,7 +244,8 @@ static dqs_status maze_step(void *self, const float *action, float *obs, dqs_out
     return DQS_OK;
 }
 
-static void maze_get_state(void *self, double *state) {
+static void maze_get_state(void *self, double *state)
+{
     const struct maze *m = self;
     for (int k = 0; k < 2; k++) {
         state[k] = m->position[k];
@@ -237,7 +254,8 @@ static void maze_get_state(void *self, double *state) {
     state[4] = m->goal;
 }
 
-static dqs_status maze_set_state(void *self, const double *state, float *obs, dqs_error *error) {
+static dqs_status maze_set_state(void *self, const double *state, float *obs, dqs_error *error)
+{
     struct maze *m = self;
     double half = 0.5 * m->layout->columns;
     if (!(fabs(state[0]) < half) || !(fabs(state[1]) < half) || !is_free(m->layout, state))
@@ -259,23 +277,18 @@ static dqs_status maze_set_state(void *self, const double *state, float *obs, dq
     return DQS_OK;
 }
 
-static int maze_summarise(void *self, const dqs_trace *trace, dqs_number *out, int capacity) {
+static int maze_summarise(void *self, const dqs_trace *trace, dqs_number *out, int capacity)
+{
     const struct maze *m = self;
     return maze_metrics_summarise(m->layout, trace, out, capacity);
 }
 
-#define MAZE_TYPE(env_name, text, env_layout) \
-    {.size = sizeof(dqs_env_type),            \
-     .name = env_name,                        \
-     .doc = text,                             \
-     .user = (void *)&env_layout,             \
-     .open = maze_open,                       \
-     .close = free,                           \
-     .reset = maze_reset,                     \
-     .step = maze_step,                       \
-     .get_state = maze_get_state,             \
-     .set_state = maze_set_state,             \
-     .summarise = maze_summarise}
+#define MAZE_TYPE(env_name, text, env_layout)                                                     \
+    {                                                                                             \
+        .size = sizeof(dqs_env_type), .name = env_name, .doc = text, .user = (void *)&env_layout, \
+        .open = maze_open, .close = free, .reset = maze_reset, .step = maze_step,                 \
+        .get_state = maze_get_state, .set_state = maze_set_state, .summarise = maze_summarise     \
+    }
 
 const dqs_env_type maze_type =
     MAZE_TYPE("maze", "push a ball to one of two goals, 9 x 9 cells, two ways to the top left, 600 steps",

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-struct maze_walk maze_classify(const struct maze_layout *layout, const float *obs, int obs_dim, int count) {
+struct maze_walk maze_classify(const struct maze_layout *layout, const float *obs, int obs_dim, int count)
+{
     struct maze_walk walk = {-1, MAZE_PATH_NONE};
     for (int t = 0; t < count && walk.goal < 0; t++, obs += obs_dim) {
         char mark = maze_mark(layout, obs[0], obs[1]);
@@ -17,7 +18,8 @@ struct maze_walk maze_classify(const struct maze_layout *layout, const float *ob
     return walk;
 }
 
-static double split_entropy_bits(const int count[MAZE_GOALS]) {
+static double split_entropy_bits(const int count[MAZE_GOALS])
+{
     double total = 0.0, entropy = 0.0;
     for (int i = 0; i < MAZE_GOALS; i++)
         total += count[i];
@@ -27,7 +29,8 @@ static double split_entropy_bits(const int count[MAZE_GOALS]) {
 }
 
 int maze_metrics_summarise(const struct maze_layout *layout, const dqs_trace *trace, dqs_number *out,
-                           int capacity) {
+                           int capacity)
+{
     int goal[MAZE_GOALS] = {0}, path[3] = {0};
     if (trace->episodes < 1)
         return 0;

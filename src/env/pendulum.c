@@ -16,24 +16,28 @@ struct pendulum {
     double theta, theta_dot;
 };
 
-static void observe(const struct pendulum *p, float *obs) {
+static void observe(const struct pendulum *p, float *obs)
+{
     obs[0] = (float)cos(p->theta);
     obs[1] = (float)sin(p->theta);
     obs[2] = (float)p->theta_dot;
 }
 
 /* Into [-pi, pi), with the sign rule of Python's %. */
-static double wrap(double angle) {
+static double wrap(double angle)
+{
     double turned = fmod(angle + pi, 2.0 * pi);
     return (turned < 0.0 ? turned + 2.0 * pi : turned) - pi;
 }
 
-static double clip(double value, double limit) {
+static double clip(double value, double limit)
+{
     return value < -limit ? -limit : value > limit ? limit : value;
 }
 
 static dqs_status pendulum_open(void **self, dqs_spec *spec, void *user, const char *options,
-                                dqs_error *error) {
+                                dqs_error *error)
+{
     (void)user;
     TRY(env_options_parse("pendulum", NULL, NULL, options, error));
     *self = calloc(1, sizeof(struct pendulum));
@@ -48,7 +52,8 @@ static dqs_status pendulum_open(void **self, dqs_spec *spec, void *user, const c
     return DQS_OK;
 }
 
-static dqs_status pendulum_reset(void *self, uint64_t seed, float *obs, dqs_error *error) {
+static dqs_status pendulum_reset(void *self, uint64_t seed, float *obs, dqs_error *error)
+{
     struct pendulum *p = self;
     struct rng rng;
     (void)error;
@@ -60,7 +65,8 @@ static dqs_status pendulum_reset(void *self, uint64_t seed, float *obs, dqs_erro
 }
 
 static dqs_status pendulum_step(void *self, const float *action, float *obs, dqs_outcome *outcome,
-                                dqs_error *error) {
+                                dqs_error *error)
+{
     struct pendulum *p = self;
     double torque = clip(action[0], max_torque), angle = wrap(p->theta);
     (void)error;
@@ -73,13 +79,15 @@ static dqs_status pendulum_step(void *self, const float *action, float *obs, dqs
     return DQS_OK;
 }
 
-static void pendulum_get_state(void *self, double *state) {
+static void pendulum_get_state(void *self, double *state)
+{
     const struct pendulum *p = self;
     state[0] = p->theta;
     state[1] = p->theta_dot;
 }
 
-static dqs_status pendulum_set_state(void *self, const double *state, float *obs, dqs_error *error) {
+static dqs_status pendulum_set_state(void *self, const double *state, float *obs, dqs_error *error)
+{
     struct pendulum *p = self;
     if (!isfinite(state[0]) || !(fabs(state[1]) <= max_speed))
         return fail(error, DQS_E_USAGE, "pendulum: state (%g, %g) is not an angle and a speed of at most %g",

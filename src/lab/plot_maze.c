@@ -54,8 +54,8 @@ static void draw_walls(cairo_t *c, const struct chart_axes *axes, const struct m
 
 static void draw_goals(cairo_t *c, const struct chart_axes *axes, const struct maze_layout *layout)
 {
-    static const enum chart_hue hues[MAZE_GOALS] = {[MAZE_TOP_LEFT] = CHART_TEAL,
-                                                    [MAZE_BOTTOM_RIGHT] = CHART_ORANGE};
+    static const enum chart_hue hues[MAZE_GOALS] = {
+        [MAZE_TOP_LEFT] = CHART_TEAL, [MAZE_BOTTOM_RIGHT] = CHART_ORANGE};
     for (int i = 0; i < MAZE_GOALS; i++) {
         double goal[2];
         maze_place(goal, layout, 'G', i);

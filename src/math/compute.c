@@ -30,7 +30,8 @@ static const struct kernels *const known[] = {
 #if defined(HAVE_KERNELS_AVX2)
     &kernels_avx2,
 #endif
-    &kernels_generic, &kernels_ref,
+    &kernels_generic,
+    &kernels_ref,
 };
 
 dqs_status kernels_select(const struct kernels **kernels, const char *name, dqs_error *error)
@@ -46,7 +47,8 @@ dqs_status kernels_select(const struct kernels **kernels, const char *name, dqs_
             strcat(list, ", ");
             strcat(list, known[i]->name);
         }
-    return fail(error, DQS_E_OPTION, "kernels=%s: not known or not for this processor; choose one of %s", name, list);
+    return fail(error, DQS_E_OPTION, "kernels=%s: not known or not for this processor; choose one of %s",
+                name, list);
 }
 
 struct compute *compute_create(int threads, const char *kernels, dqs_error *error)

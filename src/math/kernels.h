@@ -17,21 +17,24 @@ struct kernels {
     const char *name;
 
     /* C [m x n] = beta C + A B, A B^T, A^T B */
-    void (*gemm_nn)(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc, float beta);
-    void (*gemm_nt)(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc, float beta);
-    void (*gemm_tn)(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc, float beta);
+    void (*gemm_nn)(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta);
+    void (*gemm_nt)(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta);
+    void (*gemm_tn)(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta);
 
     /* pre <- pre + bias, then normalised over the row if inv_std is given (which keeps 1/std); out = act(pre) + skip.
      * bias and skip may be NULL; out may be pre when nothing will be differentiated. */
-    void (*layer_forward)(float *pre, float *out, float *inv_std, const float *bias, const float *skip, int rows, int width,
-                          enum activation act);
+    void (*layer_forward)(float *pre, float *out, float *inv_std, const float *bias, const float *skip,
+                          int rows, int width, enum activation act);
     /* dz = d loss / d (W h) from d_out = d loss / d out; dz may be d_out. */
-    void (*layer_backward)(float *dz, const float *d_out, const float *pre, const float *inv_std, int rows, int width,
-                           enum activation act);
+    void (*layer_backward)(float *dz, const float *d_out, const float *pre, const float *inv_std, int rows,
+                           int width, enum activation act);
 
     /* z[r] = base[owner[r]] + x[r] W, x [rows x in], W [in x width]; owner NULL: row r itself; base NULL: zero. */
-    void (*add_inputs)(float *z, const float *base, const int *owner, const float *x, const float *w, int rows, int in,
-                       int width);
+    void (*add_inputs)(float *z, const float *base, const int *owner, const float *x, const float *w,
+                       int rows, int in, int width);
     /* y[r,o] = h[r] . W[o] + b[o] */
     void (*project)(float *y, const float *h, const float *w, const float *b, int rows, int width, int out);
     /* dh[r] = sum_o dy[r,o] W[o] */
@@ -40,12 +43,14 @@ struct kernels {
     void (*column_sums)(float *sums, const float *z, int rows, int n, int width);
 
     /* Adam with bias corrections c1 = 1/(1-b1^t), c2 = 1/(1-b2^t); decay is AdamW's, times lr. */
-    void (*adam)(float *p, float *m, float *v, const float *g, size_t n, float lr, float b1, float b2, float eps, float decay,
-                 float c1, float c2);
-    void (*blend)(float *target, const float *source, size_t n, float eta); /* target += eta (source - target) */
+    void (*adam)(float *p, float *m, float *v, const float *g, size_t n, float lr, float b1, float b2,
+                 float eps, float decay, float c1, float c2);
+    void (*blend)(float *target, const float *source, size_t n,
+                  float eta); /* target += eta (source - target) */
 
     /* out[i] from word i of the ticket's blocks, i = first .. first+n-1; `first` is a multiple of 4. */
-    void (*uniforms)(float *out, size_t n, const uint32_t key[2], uint64_t ticket, uint64_t first); /* in (0,1) */
+    void (*uniforms)(float *out, size_t n, const uint32_t key[2], uint64_t ticket,
+                     uint64_t first); /* in (0,1) */
     void (*normals)(float *out, size_t n, const uint32_t key[2], uint64_t ticket, uint64_t first);
 
     /* In place: w[i] = exp(w[i] - max) / sum; returns log sum exp of the input. */

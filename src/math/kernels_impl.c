@@ -11,8 +11,8 @@
 
 /* ---------------------------------------------------------------- products */
 /* One to three rows: library calls cost more than the work, and after a ReLU half of the inputs are zero. */
-static void rows_times_matrix(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
-                              float beta)
+static void rows_times_matrix(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb,
+                              int ldc, float beta)
 {
     for (int r = 0; r < m; r++) {
         float *y = c + (size_t)r * ldc;
@@ -29,7 +29,8 @@ static void rows_times_matrix(float *c, const float *a, const float *b, int m, i
     }
 }
 
-static void gemm_nn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc, float beta)
+static void gemm_nn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta)
 {
     if (m <= 3 && (beta == 0 || beta == 1))
         rows_times_matrix(c, a, b, m, n, k, lda, ldb, ldc, beta);
@@ -37,12 +38,14 @@ static void gemm_nn(float *c, const float *a, const float *b, int m, int n, int 
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
 
-static void gemm_nt(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc, float beta)
+static void gemm_nt(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta)
 {
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
 
-static void gemm_tn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc, float beta)
+static void gemm_tn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta)
 {
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
@@ -127,45 +130,62 @@ SIMD void backward_row(float *dz, const float *d_out, const float *pre, const fl
         sum += d;
         dot += d * x;
     }
-    vf mean = vf_all(vf_sum(sum) / (float)width), along = vf_all(vf_sum(dot) / (float)width), scale = vf_all(*inv_std);
+    vf mean = vf_all(vf_sum(sum) / (float)width), along = vf_all(vf_sum(dot) / (float)width),
+       scale = vf_all(*inv_std);
     for (int j = 0; j < width; j += VW)
         vf_store(dz + j, (vf_load(dz + j) - mean - vf_load(pre + j) * along) * scale);
 }
 
 /* The activation is a constant in each copy of the row loop, so that its branches vanish. */
-#define FOR_EACH_ACTIVATION(act, statement)                                     \
-    switch (act) {                                                              \
-    case ACT_RELU: { const enum activation A = ACT_RELU; statement; } break;                 \
-    case ACT_GELU: { const enum activation A = ACT_GELU; statement; } break;                 \
-    case ACT_MISH: { const enum activation A = ACT_MISH; statement; } break;                 \
-    case ACT_TANH: { const enum activation A = ACT_TANH; statement; } break;                 \
+#define FOR_EACH_ACTIVATION(act, statement) \
+    switch (act) {                          \
+    case ACT_RELU: {                        \
+        const enum activation A = ACT_RELU; \
+        statement;                          \
+    } break;                                \
+    case ACT_GELU: {                        \
+        const enum activation A = ACT_GELU; \
+        statement;                          \
+    } break;                                \
+    case ACT_MISH: {                        \
+        const enum activation A = ACT_MISH; \
+        statement;                          \
+    } break;                                \
+    case ACT_TANH: {                        \
+        const enum activation A = ACT_TANH; \
+        statement;                          \
+    } break;                                \
     }
 
-static void layer_forward(float *pre, float *out, float *inv_std, const float *bias, const float *skip, int rows, int width,
-                          enum activation act)
+static void layer_forward(float *pre, float *out, float *inv_std, const float *bias, const float *skip,
+                          int rows, int width, enum activation act)
 {
-    FOR_EACH_ACTIVATION(act, for (int r = 0; r < rows; r++) {
-        size_t at = (size_t)r * width;
-        forward_row(pre + at, out + at, inv_std ? inv_std + r : NULL, bias, skip ? skip + at : NULL, width, A);
-    })
+    FOR_EACH_ACTIVATION(
+        act, for (int r = 0; r < rows; r++) {
+            size_t at = (size_t)r * width;
+            forward_row(pre + at, out + at, inv_std ? inv_std + r : NULL, bias, skip ? skip + at : NULL,
+                        width, A);
+        })
 }
 
-static void layer_backward(float *dz, const float *d_out, const float *pre, const float *inv_std, int rows, int width,
-                           enum activation act)
+static void layer_backward(float *dz, const float *d_out, const float *pre, const float *inv_std, int rows,
+                           int width, enum activation act)
 {
-    FOR_EACH_ACTIVATION(act, for (int r = 0; r < rows; r++) {
-        size_t at = (size_t)r * width;
-        backward_row(dz + at, d_out + at, pre + at, inv_std ? inv_std + r : NULL, width, A);
-    })
+    FOR_EACH_ACTIVATION(
+        act, for (int r = 0; r < rows; r++) {
+            size_t at = (size_t)r * width;
+            backward_row(dz + at, d_out + at, pre + at, inv_std ? inv_std + r : NULL, width, A);
+        })
 }
 
-static void add_inputs(float *z, const float *base, const int *owner, const float *x, const float *w, int rows, int in,
-                       int width)
+static void add_inputs(float *z, const float *base, const int *owner, const float *x, const float *w,
+                       int rows, int in, int width)
 {
     for (int r = 0; r < rows; r++) {
         const float *from = base ? base + (size_t)(owner ? owner[r] : r) * width : NULL;
         float *to = z + (size_t)r * width;
-        for (int j = 0; j < width; j += 2 * VW) { /* two accumulators; width is a multiple of 16 = 2 VW or VW */
+        for (int j = 0; j < width;
+             j += 2 * VW) { /* two accumulators; width is a multiple of 16 = 2 VW or VW */
             int two = j + VW < width;
             vf a = from ? vf_load(from + j) : vf_all(0.0f);
             vf b = from && two ? vf_load(from + j + VW) : vf_all(0.0f);
@@ -216,8 +236,8 @@ static void column_sums(float *sums, const float *z, int rows, int n, int width)
 }
 
 /* ---------------------------------------------------------------- parameters */
-static void adam(float *p, float *m, float *v, const float *g, size_t n, float lr, float b1, float b2, float eps,
-                 float decay, float c1, float c2)
+static void adam(float *p, float *m, float *v, const float *g, size_t n, float lr, float b1, float b2,
+                 float eps, float decay, float c1, float c2)
 {
     for (size_t i = 0; i < n; i++) {
         m[i] = b1 * m[i] + (1 - b1) * g[i];
@@ -344,6 +364,6 @@ static float softmax(float *w, int n)
 }
 
 const struct kernels PASTE(kernels_, KERNELS_NAME) = {
-    TEXT(KERNELS_NAME), gemm_nn, gemm_nt, gemm_tn, layer_forward, layer_backward, add_inputs, project,
-    project_backward, column_sums, adam, blend, uniforms, normals, softmax,
+    TEXT(KERNELS_NAME), gemm_nn,     gemm_nt, gemm_tn, layer_forward, layer_backward, add_inputs, project,
+    project_backward,   column_sums, adam,    blend,   uniforms,      normals,        softmax,
 };

@@ -4,7 +4,8 @@
 #include "rng.h"
 #include <math.h>
 
-static void gemm_nn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc, float beta)
+static void gemm_nn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta)
 {
     for (int r = 0; r < m; r++) {
         float *y = c + (size_t)r * ldc;
@@ -16,7 +17,8 @@ static void gemm_nn(float *c, const float *a, const float *b, int m, int n, int 
     }
 }
 
-static void gemm_nt(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc, float beta)
+static void gemm_nt(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta)
 {
     for (int r = 0; r < m; r++)
         for (int j = 0; j < n; j++) {
@@ -28,7 +30,8 @@ static void gemm_nt(float *c, const float *a, const float *b, int m, int n, int 
         }
 }
 
-static void gemm_tn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc, float beta)
+static void gemm_tn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta)
 {
     for (int r = 0; r < m; r++) {
         float *y = c + (size_t)r * ldc;
@@ -48,10 +51,14 @@ static float gelu_inner(float x)
 static float activate(float x, enum activation act)
 {
     switch (act) {
-    case ACT_RELU: return x > 0 ? x : 0;
-    case ACT_GELU: return 0.5f * x * (1 + gelu_inner(x));
-    case ACT_MISH: return x * tanhf(x > 20 ? x : log1pf(expf(x)));
-    case ACT_TANH: return tanhf(x);
+    case ACT_RELU:
+        return x > 0 ? x : 0;
+    case ACT_GELU:
+        return 0.5f * x * (1 + gelu_inner(x));
+    case ACT_MISH:
+        return x * tanhf(x > 20 ? x : log1pf(expf(x)));
+    case ACT_TANH:
+        return tanhf(x);
     }
     return 0;
 }
@@ -60,20 +67,23 @@ static float slope(float x, enum activation act)
 {
     float t;
     switch (act) {
-    case ACT_RELU: return x > 0 ? 1 : 0;
+    case ACT_RELU:
+        return x > 0 ? 1 : 0;
     case ACT_GELU:
         t = gelu_inner(x);
         return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * 0.7978845608f * (1 + 0.134145f * x * x);
     case ACT_MISH:
         t = tanhf(x > 20 ? x : log1pf(expf(x)));
         return t + x * (1 - t * t) / (1 + expf(-x));
-    case ACT_TANH: t = tanhf(x); return 1 - t * t;
+    case ACT_TANH:
+        t = tanhf(x);
+        return 1 - t * t;
     }
     return 0;
 }
 
-static void layer_forward(float *pre, float *out, float *inv_std, const float *bias, const float *skip, int rows, int width,
-                          enum activation act)
+static void layer_forward(float *pre, float *out, float *inv_std, const float *bias, const float *skip,
+                          int rows, int width, enum activation act)
 {
     for (int r = 0; r < rows; r++) {
         float *x = pre + (size_t)r * width, *y = out + (size_t)r * width;
@@ -95,8 +105,8 @@ static void layer_forward(float *pre, float *out, float *inv_std, const float *b
 }
 
 /* Through the normalisation: x^ = (x - mean)/std gives dx = (d - mean(d) - x^ mean(d x^)) / std. */
-static void layer_backward(float *dz, const float *d_out, const float *pre, const float *inv_std, int rows, int width,
-                           enum activation act)
+static void layer_backward(float *dz, const float *d_out, const float *pre, const float *inv_std, int rows,
+                           int width, enum activation act)
 {
     for (int r = 0; r < rows; r++) {
         const float *x = pre + (size_t)r * width;
@@ -111,8 +121,8 @@ static void layer_backward(float *dz, const float *d_out, const float *pre, cons
     }
 }
 
-static void add_inputs(float *z, const float *base, const int *owner, const float *x, const float *w, int rows, int in,
-                       int width)
+static void add_inputs(float *z, const float *base, const int *owner, const float *x, const float *w,
+                       int rows, int in, int width)
 {
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < width; j++) {
@@ -154,8 +164,8 @@ static void column_sums(float *sums, const float *z, int rows, int n, int width)
     }
 }
 
-static void adam(float *p, float *m, float *v, const float *g, size_t n, float lr, float b1, float b2, float eps,
-                 float decay, float c1, float c2)
+static void adam(float *p, float *m, float *v, const float *g, size_t n, float lr, float b1, float b2,
+                 float eps, float decay, float c1, float c2)
 {
     for (size_t i = 0; i < n; i++) {
         m[i] = b1 * m[i] + (1 - b1) * g[i];
@@ -210,6 +220,7 @@ static float softmax(float *w, int n)
 }
 
 const struct kernels kernels_ref = {
-    "ref", gemm_nn, gemm_nt, gemm_tn, layer_forward, layer_backward, add_inputs, project,
-    project_backward, column_sums, adam, blend, uniforms, normals, softmax,
+    "ref",          gemm_nn,    gemm_nt,  gemm_tn,          layer_forward,
+    layer_backward, add_inputs, project,  project_backward, column_sums,
+    adam,           blend,      uniforms, normals,          softmax,
 };

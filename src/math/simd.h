@@ -21,14 +21,40 @@ typedef uint32_t vu __attribute__((vector_size(4 * VW)));
 
 #define SIMD static inline __attribute__((always_inline))
 
-SIMD vf vf_load(const float *p) { vf x; memcpy(&x, p, sizeof x); return x; }
-SIMD void vf_store(float *p, vf x) { memcpy(p, &x, sizeof x); }
-SIMD vf vf_all(float x) { return x - (vf){0}; }
-SIMD vi vi_all(int32_t x) { return x - (vi){0}; }
-SIMD vf vf_if(vi mask, vf yes, vf no) { return (vf)(((vi)yes & mask) | ((vi)no & ~mask)); }
-SIMD vf vf_positive(vf x) { return (vf)((vi)x & (x > 0)); }
-SIMD vf vf_min(vf a, vf b) { return vf_if(a < b, a, b); }
-SIMD vf vf_max(vf a, vf b) { return vf_if(a > b, a, b); }
+SIMD vf vf_load(const float *p)
+{
+    vf x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+SIMD void vf_store(float *p, vf x)
+{
+    memcpy(p, &x, sizeof x);
+}
+SIMD vf vf_all(float x)
+{
+    return x - (vf){0};
+}
+SIMD vi vi_all(int32_t x)
+{
+    return x - (vi){0};
+}
+SIMD vf vf_if(vi mask, vf yes, vf no)
+{
+    return (vf)(((vi)yes & mask) | ((vi)no & ~mask));
+}
+SIMD vf vf_positive(vf x)
+{
+    return (vf)((vi)x & (x > 0));
+}
+SIMD vf vf_min(vf a, vf b)
+{
+    return vf_if(a < b, a, b);
+}
+SIMD vf vf_max(vf a, vf b)
+{
+    return vf_if(a > b, a, b);
+}
 
 SIMD float vf_sum(vf x) /* fixed order: a binary tree over the lanes */
 {
@@ -56,7 +82,8 @@ SIMD vf vf_exp(vf x)
     vi n = (vi)shifted - 0x4B400000;
     vf k = shifted - 12582912.0f;
     vf r = (x - k * 0.693359375f) + k * 2.12194440e-4f;
-    vf p = (((0.001393454234f * r + 0.008363776467f) * r + 0.041666456811f) * r + 0.166665733581f) * r + 0.500000001428f;
+    vf p = (((0.001393454234f * r + 0.008363776467f) * r + 0.041666456811f) * r + 0.166665733581f) * r +
+           0.500000001428f;
     vf y = (p * r + 1.0f) * r + 1.0f;
     return y * (vf)((n + 127) << 23);
 }
@@ -97,8 +124,10 @@ SIMD void vf_circle(vf u, vf *cosine, vf *sine)
     vf r = u - (shifted - 12582912.0f) * 0.25f; /* in [-1/8, 1/8], exact */
     vf v = r * r;
     vf s = ((((41.472890545259f * v - 76.697868142569f) * v + 81.605204728566f) * v - 41.34170215345f) * v +
-            6.283185307152f) * r;
-    vf c = (((59.22028813432f * v - 85.44284839779f) * v + 64.939316172088f) * v - 19.739208650244f) * v + 0.999999999953f;
+            6.283185307152f) *
+           r;
+    vf c = (((59.22028813432f * v - 85.44284839779f) * v + 64.939316172088f) * v - 19.739208650244f) * v +
+           0.999999999953f;
     vi odd = -(quarter & 1);
     vf cc = vf_if(odd, s, c), ss = vf_if(odd, c, s);
     vi negative_cosine = ((quarter + 1) & 2) << 30, negative_sine = (quarter & 2) << 30;

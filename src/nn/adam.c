@@ -40,14 +40,19 @@ static void step_block(void *context, int tile, int thread)
                (float)a->options.beta2, (float)a->options.eps, (float)a->options.decay, s->c1, s->c2);
 }
 
-double adam_step(const struct compute *compute, struct adam *adam, float *params, float *gradient, double max_norm)
+double adam_step(const struct compute *compute, struct adam *adam, float *params, float *gradient,
+                 double max_norm)
 {
     double squares = 0;
     for (size_t i = 0; max_norm > 0 && i < adam->n; i++)
         squares += (double)gradient[i] * gradient[i];
     double norm = sqrt(squares);
     adam->t++;
-    struct step step = {compute->k, adam, params, gradient, (float)(1 / (1 - pow(adam->options.beta1, (double)adam->t))),
+    struct step step = {compute->k,
+                        adam,
+                        params,
+                        gradient,
+                        (float)(1 / (1 - pow(adam->options.beta1, (double)adam->t))),
                         (float)(1 / (1 - pow(adam->options.beta2, (double)adam->t))),
                         max_norm > 0 && norm > max_norm ? (float)(max_norm / norm) : 1};
     pool_run(compute->pool, (int)((adam->n + BLOCK - 1) / BLOCK), step_block, &step);

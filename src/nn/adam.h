@@ -19,7 +19,8 @@ struct adam {
 
 void adam_create(struct adam *adam, struct arena *arena, size_t n, double lr, double decay);
 /* params -= step; max_norm > 0 scales the gradient down to that norm first. Returns the norm of the gradient. */
-double adam_step(const struct compute *compute, struct adam *adam, float *params, float *gradient, double max_norm);
+double adam_step(const struct compute *compute, struct adam *adam, float *params, float *gradient,
+                 double max_norm);
 void adam_visit(struct adam *adam, struct visitor *visitor, const char *name);
 
 /* target += eta (source - target) */

@@ -1,8 +1,8 @@
 #include "gradcheck.h"
 #include <math.h>
 
-double gradcheck(double (*loss)(void *context), void *context, float *x, const float *gradient, size_t n, int checks,
-                 double step, double floor)
+double gradcheck(double (*loss)(void *context), void *context, float *x, const float *gradient, size_t n,
+                 int checks, double step, double floor)
 {
     double worst = 0;
     for (int c = 0; c < checks; c++) {

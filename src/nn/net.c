@@ -101,14 +101,16 @@ void net_visit(struct net *net, struct visitor *visitor, const char *name, enum 
         bool last = l == net->spec.hidden;
         int in = fan_in(&net->spec, l), out = fan_out(&net->spec, l);
         snprintf(part, sizeof part, last ? "out.weight" : "%d.weight", l);
-        visit_matrix(visitor, part, kind, VISIT_F32, net_weight(net, l), (size_t)(last ? out : in), (size_t)(last ? in : out));
+        visit_matrix(visitor, part, kind, VISIT_F32, net_weight(net, l), (size_t)(last ? out : in),
+                     (size_t)(last ? in : out));
         snprintf(part, sizeof part, last ? "out.bias" : "%d.bias", l);
         visit_vector(visitor, part, kind, VISIT_F32, net_bias(net, l), (size_t)out);
     }
     visit_leave(visitor, mark);
 }
 
-void tape_create(struct tape *tape, struct arena *arena, const struct net_spec *spec, int rows, enum tape_use use)
+void tape_create(struct tape *tape, struct arena *arena, const struct net_spec *spec, int rows,
+                 enum tape_use use)
 {
     size_t n = (size_t)rows * spec->width;
     *tape = (struct tape){.rows = rows};
@@ -124,14 +126,15 @@ void tape_create(struct tape *tape, struct arena *arena, const struct net_spec *
 }
 
 /* ---------------------------------------------------------------- one tile */
-void net_part(const struct kernels *k, const struct net *net, float *z, const float *x_part, int rows, int first, int n,
-              bool with_bias)
+void net_part(const struct kernels *k, const struct net *net, float *z, const float *x_part, int rows,
+              int first, int n, bool with_bias)
 {
     int width = net->spec.width;
     if (with_bias)
         for (int r = 0; r < rows; r++)
             memcpy(z + (size_t)r * width, net_bias(net, 0), sizeof *z * (size_t)width);
-    k->gemm_nn(z, x_part, net_weight(net, 0) + (size_t)first * width, rows, width, n, n, width, width, with_bias);
+    k->gemm_nn(z, x_part, net_weight(net, 0) + (size_t)first * width, rows, width, n, n, width, width,
+               with_bias);
 }
 
 static float *at_row(float *matrix, int row, int width)
@@ -155,7 +158,8 @@ void net_rest(const struct kernels *k, const struct net *net, struct tape *tape,
     k->project(y, h, net_weight(net, s->hidden), net_bias(net, s->hidden), rows, w, s->out);
 }
 
-void net_back(const struct kernels *k, const struct net *net, struct tape *tape, const float *dy, int row0, int rows)
+void net_back(const struct kernels *k, const struct net *net, struct tape *tape, const float *dy, int row0,
+              int rows)
 {
     const struct net_spec *s = &net->spec;
     int w = s->width, last = s->hidden - 1;
@@ -165,18 +169,20 @@ void net_back(const struct kernels *k, const struct net *net, struct tape *tape,
         float *below = l > 0 ? at_row(tape->dz[l - 1], row0, w) : NULL;
         if (below && s->residual) /* the skip hands d h[l] down unchanged */
             memcpy(below, dh, sizeof *below * (size_t)rows * w);
-        k->layer_backward(dh, dh, at_row(tape->pre[l], row0, w), at_row(tape->inv_std[l], row0, 1), rows, w, s->act);
+        k->layer_backward(dh, dh, at_row(tape->pre[l], row0, w), at_row(tape->inv_std[l], row0, 1), rows, w,
+                          s->act);
         if (below)
             k->gemm_nt(below, dh, net_weight(net, l), rows, w, w, w, w, w, s->residual);
         dh = below;
     }
 }
 
-void net_input_gradient(const struct kernels *k, const struct net *net, const struct tape *tape, float *dx, int row0,
-                        int rows, int first, int n)
+void net_input_gradient(const struct kernels *k, const struct net *net, const struct tape *tape, float *dx,
+                        int row0, int rows, int first, int n)
 {
     int w = net->spec.width;
-    k->gemm_nt(dx, tape->dz[0] + (size_t)row0 * w, net_weight(net, 0) + (size_t)first * w, rows, n, w, w, w, n, 0);
+    k->gemm_nt(dx, tape->dz[0] + (size_t)row0 * w, net_weight(net, 0) + (size_t)first * w, rows, n, w, w, w,
+               n, 0);
 }
 
 /* ---------------------------------------------------------------- batches */
@@ -215,7 +221,8 @@ static void forward_tile(void *context, int tile, int thread)
     int row0, rows = tile_rows(p, tile % b->tiles_each, &row0), in = p->net->spec.in;
     if (rows == 0)
         return;
-    net_part(b->k, p->net, at_row(p->tape->pre[0], row0, p->net->spec.width), p->x + (size_t)row0 * in, rows, 0, in, true);
+    net_part(b->k, p->net, at_row(p->tape->pre[0], row0, p->net->spec.width), p->x + (size_t)row0 * in, rows,
+             0, in, true);
     net_rest(b->k, p->net, p->tape, p->y + (size_t)row0 * p->net->spec.out, row0, rows);
 }
 

@@ -35,7 +35,7 @@ struct net {
 struct tape {
     int rows;
     float *pre[NET_LAYERS], *out[NET_LAYERS], *inv_std[NET_LAYERS]; /* [rows x width], inv_std [rows] */
-    float *dz[NET_LAYERS];                                          /* d loss / d pre before the normalisation */
+    float *dz[NET_LAYERS]; /* d loss / d pre before the normalisation */
 };
 
 enum net_init { NET_UNIFORM, NET_ORTHOGONAL };
@@ -50,20 +50,23 @@ float *net_bias(const struct net *net, int layer);
 void net_visit(struct net *net, struct visitor *visitor, const char *name, enum visit_kind kind);
 
 enum tape_use { TAPE_INFER, TAPE_INPUT_GRADIENT, TAPE_TRAIN };
-void tape_create(struct tape *tape, struct arena *arena, const struct net_spec *spec, int rows, enum tape_use use);
+void tape_create(struct tape *tape, struct arena *arena, const struct net_spec *spec, int rows,
+                 enum tape_use use);
 
 /* ---- on one tile of rows, in the calling thread */
 
 /* z [rows x width] = x_part [rows x n] W[0][first .. first+n-1] (+ b[0]) */
-void net_part(const struct kernels *k, const struct net *net, float *z, const float *x_part, int rows, int first, int n,
-              bool with_bias);
+void net_part(const struct kernels *k, const struct net *net, float *z, const float *x_part, int rows,
+              int first, int n, bool with_bias);
 /* From tape->pre[0] rows (bias included) to y [rows x out], rows from row0 on. */
-void net_rest(const struct kernels *k, const struct net *net, struct tape *tape, float *y, int row0, int rows);
+void net_rest(const struct kernels *k, const struct net *net, struct tape *tape, float *y, int row0,
+              int rows);
 /* From dy [rows x out] to tape->dz: all layers if the tape is for training, else dz[0] alone. */
-void net_back(const struct kernels *k, const struct net *net, struct tape *tape, const float *dy, int row0, int rows);
+void net_back(const struct kernels *k, const struct net *net, struct tape *tape, const float *dy, int row0,
+              int rows);
 /* dx [rows x n] = d loss / d x[first .. first+n-1], after net_back */
-void net_input_gradient(const struct kernels *k, const struct net *net, const struct tape *tape, float *dx, int row0,
-                        int rows, int first, int n);
+void net_input_gradient(const struct kernels *k, const struct net *net, const struct tape *tape, float *dx,
+                        int row0, int rows, int first, int n);
 
 /* ---- whole batches on the pool; several nets side by side in one fork and join */
 struct net_pass {

@@ -5,20 +5,20 @@
 void ring_create(struct ring *ring, struct arena *arena, long capacity, int obs_dim, int act_dim)
 {
     *ring = (struct ring){.obs_dim = obs_dim, .act_dim = act_dim, .capacity = capacity};
-    ring->obs = arena_new(arena, float, capacity * obs_dim);
-    ring->action = arena_new(arena, float, capacity * act_dim);
+    ring->obs = arena_new(arena, float, capacity *obs_dim);
+    ring->action = arena_new(arena, float, capacity *act_dim);
     ring->reward = arena_new(arena, float, capacity);
-    ring->next_obs = arena_new(arena, float, capacity * obs_dim);
+    ring->next_obs = arena_new(arena, float, capacity *obs_dim);
     ring->terminated = arena_new(arena, float, capacity);
 }
 
 void ring_batch_create(struct ring_batch *batch, struct arena *arena, int rows, int obs_dim, int act_dim)
 {
     batch->rows = rows;
-    batch->obs = arena_new(arena, float, rows * obs_dim);
-    batch->action = arena_new(arena, float, rows * act_dim);
+    batch->obs = arena_new(arena, float, rows *obs_dim);
+    batch->action = arena_new(arena, float, rows *act_dim);
     batch->reward = arena_new(arena, float, rows);
-    batch->next_obs = arena_new(arena, float, rows * obs_dim);
+    batch->next_obs = arena_new(arena, float, rows *obs_dim);
     batch->terminated = arena_new(arena, float, rows);
 }
 

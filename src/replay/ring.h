@@ -8,7 +8,7 @@
 
 struct ring {
     int obs_dim, act_dim;
-    long capacity, written; /* written grows for ever; the next slot is written % capacity */
+    long capacity, written;                  /* written grows for ever; the next slot is written % capacity */
     float *obs, *action, *reward, *next_obs; /* [capacity x .] */
     float *terminated;                       /* 1 where nothing follows */
 };

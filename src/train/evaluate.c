@@ -65,7 +65,7 @@ static dqs_status prepare(struct run *run, int episodes, dqs_error *error)
         return status;
     }
     e->stride = (int)stride;
-    e->trace = arena_new(&arena, float, n * stride * d);
+    e->trace = arena_new(&arena, float, n *stride *d);
     e->length = arena_new(&arena, int, n);
     e->length_on_file = arena_new(&arena, long, n);
     e->returns = arena_new(&arena, double, n);

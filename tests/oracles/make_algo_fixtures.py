@@ -245,7 +245,9 @@ class Update:
         (g,) = torch.autograd.grad(self.log_density(s, inside[:, None], T).sum(), inside)
         sigma = h.sqrt().numpy()[:, None, None]
         far = 1 + 2 * sigma
-        centres = [x.numpy()[:, None], np.clip((x + h[:, None] * g).numpy()[:, None], -far, far)]
+        step = h[:, None] * g  # at most sqrt(h) long
+        step = step * torch.clamp(h.sqrt() / step.norm(dim=1), max=1)[:, None]
+        centres = [x.numpy()[:, None], np.clip((x + step).numpy()[:, None], -far, far)]
         low = [ndtr((-1 - c) / sigma) for c in centres]
         width = [ndtr((1 - c) / sigma) - a for c, a in zip(centres, low)]
         shifted = (np.arange(K) // 2 % 2 == 1)[None, :, None]
