@@ -87,8 +87,9 @@ const struct option dqs_option_table[] = {
 
 /* Exactness first: the box squash, and a corrector that takes the policy to exp(Q/T). Its step of 0.3 mixes over the box in
  * ten steps where 0.1 would take a hundred. For tasks of one or two action dimensions small networks are enough. */
-#define BOX                                                                                             \
-    "critic_width=128 score_width=128 squash=box estimator=shifted K=16 K_low=4 N=6 sigma_min=0.02 sigma_max=1 " \
+#define BOX                                                                                          \
+    "critic_width=128 score_width=128 squash=box estimator=shifted K=16 K_low=4 N=6 sigma_min=0.02 " \
+    "sigma_max=1 "                                                                                   \
     "temperature=relative corrector=8 corrector_target=3 corrector_step=0.3 noised=policy "
 /* Rewards down to -1000 are beyond what Adam reaches in small steps; T is in units of the scaled reward, so T = 0.02 is T = 1. */
 #define GMM                                                                                         \
@@ -132,8 +133,8 @@ const struct option_preset dqs_preset_table[] = {
     /* Small, for tests. */
     {"quick", NULL, BOX "embed=32 N=5 batch=128 warmup=1000 diag_states=4 diag_samples=1024"},
     {"quick", "gmm", GMM},
-    {"quick", "maze", MAZE},
-    {"quick", "maze-small", MAZE},
+    {"quick", "maze", MAZE "warmup=1000"},
+    {"quick", "maze-small", MAZE "warmup=1000"},
     {"quick", "pendulum", PENDULUM},
     {0},
 };
