@@ -18,7 +18,7 @@ def last_values(path):
 def show(title, columns, rows):
     print(f"\n{title}\n\n| run | " + " | ".join(columns) + " |\n|" + " --- |" * (len(columns) + 1))
     for name, values in rows:
-        cells = [f"{values[c]:.4g}" if values.get(c) is not None else "-" for c in columns]
+        cells = [f"{values[c]:.5g}" if values.get(c) is not None else "-" for c in columns]
         print(f"| {name} | " + " | ".join(cells) + " |")
 
 

@@ -95,8 +95,8 @@ const struct option dqs_option_table[] = {
 #define GMM                                                                                         \
     "gamma=0 temperature=fixed reward_scale=0.02 T=0.02 huber=0.04 lr_critic=1e-3 critic_hidden=3 " \
     "obs_octaves=6 "
-/* The same for returns of -1000; T follows the scale by itself. */
-#define PENDULUM "reward_scale=0.05 lr_critic=1e-3 "
+/* The same for returns of -1000; T follows the scale by itself, and is cold: one way to swing up is enough. */
+#define PENDULUM "reward_scale=0.05 lr_critic=1e-3 kappa=0.02 "
 #define MAZE "temperature=auto T=1 entropy_target=0.675 warmup=5000 "
 
 const struct option_preset dqs_preset_table[] = {
