@@ -6,8 +6,8 @@ MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO := runs/gmm-demo
-# Another demo: make run DEMO_FLAGS="--seed 7 --steps 40000"
-DEMO_FLAGS ?=
+# Sized for two cores and three minutes. Another demo: make run DEMO_FLAGS="--seed 7 --steps 40000"
+DEMO_FLAGS ?= --steps 16000 --set final_episodes=2000
 # Only some stages of the tests: make test STAGES="unit pytest"
 STAGES ?=
 
