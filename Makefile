@@ -1,6 +1,6 @@
 # The front door. CMake does the building (CMakeLists.txt, CMakePresets.json), tools/ the rest.
 .DEFAULT_GOAL := build
-.PHONY: build setup run test debug asan tsan clang fuzz install clean help
+.PHONY: build setup mujoco run test debug asan tsan clang fuzz install clean help
 MAKEFLAGS += --no-print-directory
 
 PREFIX ?= /usr/local
@@ -17,6 +17,9 @@ build: setup ## set up and build build/dqs, build/libdqs.so, build/libdqs.a (wha
 
 setup:
 	@tools/setup.sh build
+
+mujoco: ## fetch MuJoCo, for the DeepMind Control tasks, into .deps/ (plain `make` does it too)
+	@tools/setup.sh mujoco
 
 run: build ## the demo: train on the gmm task, evaluate, draw pictures (under four minutes)
 	@if [ -e $(DEMO) ]; then echo "run: removing $(DEMO), the demo of an earlier time"; rm -rf $(DEMO); fi

@@ -8,6 +8,7 @@
 
 struct row {
     const char *name, *doc;
+    bool there; /* it can be opened here */
     dqs_spec spec;
 };
 
@@ -21,6 +22,8 @@ static void print_json(const struct row *rows, int n)
         json_string(&j, rows[i].name);
         json_key(&j, "doc");
         json_string(&j, rows[i].doc);
+        json_key(&j, "available");
+        json_bool(&j, rows[i].there);
         json_key(&j, "obs_dim");
         json_integer(&j, rows[i].spec.obs_dim);
         json_key(&j, "act_dim");
@@ -36,6 +39,11 @@ static void print_json(const struct row *rows, int n)
     json_free(&j);
 }
 
+static void number_cell(char *cell, size_t size, int number)
+{
+    snprintf(cell, size, number ? "%d" : "-", number);
+}
+
 static void print_table(const struct row *rows, int n)
 {
     static const int most[] = {30, 0, 0, 0, 0};
@@ -45,10 +53,10 @@ static void print_table(const struct row *rows, int n)
         pass ? table_print(&table, head) : table_fit(&table, head);
         for (int i = 0; i < n; i++) {
             char obs[16], act[16], steps[16];
-            snprintf(obs, sizeof obs, "%d", rows[i].spec.obs_dim);
-            snprintf(act, sizeof act, "%d", rows[i].spec.act_dim);
-            snprintf(steps, sizeof steps, "%d", rows[i].spec.max_steps);
-            const char *cells[] = {rows[i].name, obs, act, rows[i].spec.max_steps ? steps : "-", rows[i].doc};
+            number_cell(obs, sizeof obs, rows[i].spec.obs_dim);
+            number_cell(act, sizeof act, rows[i].spec.act_dim);
+            number_cell(steps, sizeof steps, rows[i].spec.max_steps);
+            const char *cells[] = {rows[i].name, obs, act, steps, rows[i].doc};
             pass ? table_print(&table, cells) : table_fit(&table, cells);
         }
         if (!pass)
@@ -68,20 +76,32 @@ int cmd_envs(int argc, char **argv)
                                    .about = "Lists the built-in tasks: numbers in an observation, numbers\n"
                                             "in an action, steps of an episode.",
                                    .examples = "  dqs envs\n  dqs envs --json\n"};
+    dqs_error missing = {.status = DQS_OK};
     int n = 0, code = args_parse(&spec, argc, argv, NULL, NULL);
     if (code >= 0)
         return code;
     for (const char *doc, *name; n < MOST && (name = dqs_env_name(n, &doc)); n++) {
         dqs_env *env = NULL;
         dqs_error error = {.status = DQS_OK};
-        if (dqs_env_create(&env, name, "", &error) != DQS_OK)
+        rows[n] = (struct row){.name = name, .doc = doc};
+        switch (dqs_env_create(&env, name, "", &error)) {
+        case DQS_OK:
+            rows[n].there = true;
+            rows[n].spec = *dqs_env_spec(env);
+            dqs_env_free(env);
+            break;
+        case DQS_E_UNSUPPORTED: /* without MuJoCo the other tasks are still worth a list */
+            missing = missing.status == DQS_OK ? error : missing;
+            break;
+        default:
             return complain_error(&error);
-        rows[n] = (struct row){name, doc, *dqs_env_spec(env)};
-        dqs_env_free(env);
+        }
     }
     if (json)
         print_json(rows, n);
     else
         print_table(rows, n);
+    if (missing.status != DQS_OK)
+        fprintf(stderr, "\nTasks without numbers cannot be used yet: %s\n", missing.message);
     return EXIT_OK;
 }

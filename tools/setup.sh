@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing else. `tools/setup.sh build` for building and running, `tools/setup.sh test`
-# for the tests too. When all is there it says nothing and takes a fraction of a second.
+# for the tests too, `tools/setup.sh mujoco` for MuJoCo alone. When all is there it says nothing and takes a fraction of
+# a second.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 purpose=${1:-build}
@@ -31,6 +32,7 @@ missing_packages() {
         fi
         find_python >/dev/null || echo python3-venv
     fi
+    mujoco_is_there || find_pip >/dev/null || echo python3-venv # pip fetches it
 }
 
 can_compile() { # with the C library's headers; C++ for the check that dqs.h is fit for it
@@ -97,7 +99,68 @@ setup_python() {
     cp tools/requirements-test.txt "$stamp"
 }
 
-case $purpose in build | test) ;; *) die "what for? tools/setup.sh build, or tools/setup.sh test" ;; esac
+# MuJoCo is its makers' wheel from PyPI, pinned by its hash: the library and its headers, unpacked into .deps/mujoco.
+# Python's version does not matter: the wheel is only opened.
+mujoco_version=3.14.0
+declare -A mujoco_hash=(
+    [x86_64]=922983dfdf88d29f4eb0f451a1d18867156d9fc97e3df6e63b9933cc0eba4d38
+    [aarch64]=068080a3c98f7514f1e17a2c414e40cd86f797679b182c21799584ea27300f9a
+)
+
+mujoco_is_there() { # the pinned one, or one the user points to
+    [ -n "${MUJOCO_DIR:-}" ] || [ -e ".deps/mujoco/libmujoco.so.$mujoco_version" ]
+}
+
+find_pip() { # prints a Python that has pip, or can make a virtual environment that has
+    local python
+    for python in .venv/bin/python python3; do
+        if have "$python" && "$python" -m pip --version >/dev/null 2>&1; then
+            echo "$python"
+            return 0
+        fi
+    done
+    find_python
+}
+
+setup_mujoco() { # without it everything but the DeepMind Control tasks works, so trouble here is said and not fatal
+    mujoco_is_there && return
+    local machine python hash
+    machine=$(uname -m)
+    hash=${mujoco_hash[$machine]:-}
+    if [ -z "$hash" ]; then
+        say "no MuJoCo wheel is pinned for $machine: set MUJOCO_DIR to one of yours, or do without the control tasks"
+        return 1
+    fi
+    say "fetching MuJoCo $mujoco_version (28 MB) into .deps/mujoco"
+    mkdir -p .deps
+    python=$(find_pip) || { say "no Python with pip; try: apt-get install python3-venv"; return 1; }
+    if ! "$python" -m pip --version >/dev/null 2>&1; then
+        "$python" -m venv .deps/pip && python=.deps/pip/bin/python
+    fi
+    printf 'mujoco==%s --hash=sha256:%s\n' "$mujoco_version" "$hash" >.deps/mujoco.txt
+    rm -rf .deps/wheel .deps/mujoco
+    if ! "$python" -m pip download --disable-pip-version-check --quiet --no-deps --only-binary :all: --require-hashes \
+        --implementation cp --python-version 3.11 --abi cp311 --platform "manylinux_2_28_$machine" \
+        --dest .deps/wheel -r .deps/mujoco.txt >"$log" 2>&1; then
+        tail -n 5 "$log" >&2
+        say "MuJoCo could not be fetched (see above): the DeepMind Control tasks are left out; \`make mujoco\` tries again"
+        return 1
+    fi
+    "$python" - <<'UNPACK' || return 1
+import pathlib, zipfile
+place = pathlib.Path(".deps/mujoco")
+(wheel,) = pathlib.Path(".deps/wheel").glob("mujoco-*.whl")
+with zipfile.ZipFile(wheel) as archive:
+    for name in archive.namelist():
+        part = name.removeprefix("mujoco/")
+        if part.startswith("libmujoco.so") or pathlib.PurePath(part).match("include/mujoco/*.h"):
+            (place / part).parent.mkdir(parents=True, exist_ok=True)
+            (place / part).write_bytes(archive.read(name))
+UNPACK
+    rm -rf .deps/wheel
+}
+
+case $purpose in build | test | mujoco) ;; *) die "what for? tools/setup.sh build, test or mujoco" ;; esac
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 mapfile -t packages < <(missing_packages)
@@ -108,4 +171,9 @@ if [ ${#packages[@]} -gt 0 ]; then
 fi
 if [ "$purpose" = test ]; then
     setup_python
+fi
+if [ "$purpose" = mujoco ]; then
+    setup_mujoco
+else
+    setup_mujoco || true
 fi

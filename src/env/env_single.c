@@ -18,6 +18,14 @@ static dqs_status callback_failed(const dqs_env_type *type, const char *verb, dq
                 inner->message[0] ? inner->message : verb);
 }
 
+static dqs_status step_failed(const dqs_env_type *type, long step, dqs_status status, dqs_error *inner,
+                              dqs_error *error)
+{
+    dqs_error named = {0};
+    callback_failed(type, "step failed without a message", status, inner, &named);
+    return fail(error, status, "%.400s (step %ld of the episode)", named.message, step);
+}
+
 static dqs_status check_spec(const dqs_env_type *type, const dqs_spec *spec, dqs_error *error)
 {
     if (spec->obs_dim < 1 || spec->act_dim < 1)
@@ -109,7 +117,7 @@ dqs_status env_step(const dqs_env_type *type, void *self, float *mapped, float *
     dqs_error inner = {0};
     dqs_status status = type->step(self, mapped, obs, outcome, &inner);
     if (status != DQS_OK)
-        return callback_failed(type, "step failed without a message", status, &inner, error);
+        return step_failed(type, step, status, &inner, error);
     TRY(check_obs(type, obs, spec, step, error));
     if (!isfinite((float)outcome->reward)) /* as the learner will see it */
         return fail(error, DQS_E_NUMERIC,

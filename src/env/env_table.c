@@ -1,5 +1,6 @@
 /* env_table: which environments there are, and how one that is not built in is loaded from a shared object.
  */
+#include "dmc_types.h"
 #include "env.h"
 #include "gmm.h"
 #include "maze.h"
@@ -9,7 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const dqs_env_type *const env_table[] = {&gmm_type, &maze_type, &maze_small_type, &pendulum_type, NULL};
+#define DMC_ROW(symbol, name, doc) &symbol##_type,
+const dqs_env_type *const env_table[] = {&gmm_type,      &maze_type, &maze_small_type,
+                                         &pendulum_type, DMC_TYPES(DMC_ROW) NULL};
 
 static int plain(char c)
 {
@@ -23,8 +26,24 @@ static bool same_name(const char *a, const char *b)
     return *a == *b;
 }
 
+/* "dm_control/cheetah-run-v0", as Gymnasium's registry has it, is "cheetah-run". */
+static const char *without_registry(char *plain_name, size_t size, const char *name)
+{
+    static const char prefix[] = "dm_control/", suffix[] = "-v0";
+    size_t length = strlen(name);
+    if (length >= size || strncmp(name, prefix, sizeof prefix - 1) != 0)
+        return name;
+    snprintf(plain_name, size, "%s", name + sizeof prefix - 1);
+    length = strlen(plain_name);
+    if (length > sizeof suffix - 1 && strcmp(plain_name + length - (sizeof suffix - 1), suffix) == 0)
+        plain_name[length - (sizeof suffix - 1)] = '\0';
+    return plain_name;
+}
+
 const dqs_env_type *env_find(const char *name)
 {
+    char plain_name[100];
+    name = without_registry(plain_name, sizeof plain_name, name);
     for (int i = 0; env_table[i]; i++)
         if (same_name(name, env_table[i]->name))
             return env_table[i];
@@ -98,24 +117,45 @@ static dqs_status load_plugin(const dqs_env_type **type, void **handle, const ch
     return DQS_OK;
 }
 
+/* Letters the two names share from their beginning. */
+static int shared_start(const char *a, const char *b)
+{
+    int n = 0;
+    while (a[n] && plain(a[n]) == plain(b[n]))
+        n++;
+    return n;
+}
+
+/* There are too many tasks for one line: the likeliest are named, the list has its own command. */
+static dqs_status unknown(const char *name, dqs_error *error)
+{
+    char near[200] = "", plain_name[100];
+    const char *bare = without_registry(plain_name, sizeof plain_name, name);
+    int best = 2;
+    for (int i = 0; env_table[i]; i++)
+        if (shared_start(bare, env_table[i]->name) > best)
+            best = shared_start(bare, env_table[i]->name);
+    for (int i = 0; env_table[i]; i++) {
+        size_t used = strlen(near);
+        if (shared_start(bare, env_table[i]->name) == best)
+            snprintf(near + used, sizeof near - used, "%s%s", used ? ", " : "", env_table[i]->name);
+    }
+    return fail(error, DQS_E_UNKNOWN,
+                "environment '%.60s': there is none of that name; %s%s%stype `dqs envs` for the list, or give the path "
+                "of a plug-in (./name.so)",
+                name, near[0] ? "near it: " : "", near, near[0] ? "; " : "");
+}
+
 dqs_status env_load(const dqs_env_type **type, void **handle, const char *name, dqs_error *error)
 {
     *type = NULL;
     *handle = NULL;
-    if (is_path(name))
-        return load_plugin(type, handle, name, error);
     *type = env_find(name);
     if (*type)
         return DQS_OK;
-    char known[256] = "";
-    for (int i = 0; env_table[i]; i++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", env_table[i]->name);
-    }
-    return fail(error, DQS_E_UNKNOWN,
-                "environment '%.60s': there is none of that name; known are %s, or give the "
-                "path of a plug-in (./name.so)",
-                name, known);
+    if (is_path(name) && strncmp(name, "dm_control/", 11) != 0)
+        return load_plugin(type, handle, name, error);
+    return unknown(name, error);
 }
 
 void env_unload(void *handle)
