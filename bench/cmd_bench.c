@@ -2,6 +2,7 @@
  * the SGEMM calls that it cannot do without, acting one observation at a time, and random numbers. Times are the best of
  * several repeats; compare ratios within one run. */
 #include "algo.h"
+#include "bench_envs.h"
 #include "bench_update.h"
 #include "clock.h"
 #include "json.h"
@@ -25,6 +26,7 @@ static void usage(void)
     puts("usage: dqs bench [--threads N] [--preset P] [--obs N] [--act N] [--repeats N] [--kernels K] [--set "
          "key=value]... "
          "[--json]\n"
+         "       dqs bench envs [TASK] [--threads N] [--repeats N] [--json]   steps/s of the MuJoCo tasks\n"
          "       dqs bench estimators [--quick]     score estimators against quadrature\n"
          "       dqs bench sampler [--quick]        samplers on a mixture of 40 Gaussians\n\n"
          "Measures SGEMM's peak, one DQS update of cheetah-run's size (17 observations, 6 actions) beside "
@@ -125,8 +127,13 @@ int cmd_bench(int argc, char **argv)
         usage();
         return 0;
     }
-    if (!read_choice(&c, argc, argv))
+    bool envs = argc > 1 && strcmp(argv[1], "envs") == 0;
+    const char *only = envs && argc > 2 && argv[2][0] != '-' ? argv[2] : NULL;
+    int words = envs + (only != NULL);
+    if (!read_choice(&c, argc - words, argv + words))
         return 2;
+    if (envs)
+        return bench_envs(c.threads, c.repeats, only, c.json);
     dqs_error error = {0};
     struct bench_result result;
     struct compute *compute = compute_create(c.threads, c.kernels, &error);

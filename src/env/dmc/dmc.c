@@ -188,9 +188,9 @@ static dqs_status prepare(struct dmc *dmc, dqs_error *error)
     if (!dmc->d || !dmc->act_low || !dmc->obs || dmc->short_of_memory)
         return fail(error, DQS_E_MEMORY, "%s: out of memory", dmc->name);
     for (size_t i = 0; i < nu; i++) {
-        bool limited = dmc->m->actuator_ctrllimited[i];
-        dmc->act_low[i] = limited ? (float)dmc->m->actuator_ctrlrange[2 * i] : -1.0f;
-        dmc->act_high[i] = limited ? (float)dmc->m->actuator_ctrlrange[2 * i + 1] : 1.0f;
+        const double *range = dmc->m->actuator_ctrlrange + 2 * i; /* a learner needs bounds even where MuJoCo has none */
+        dmc->act_low[i] = range[0] < range[1] ? (float)range[0] : -1.0f;
+        dmc->act_high[i] = range[0] < range[1] ? (float)range[1] : 1.0f;
     }
     return DQS_OK;
 }
