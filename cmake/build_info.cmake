@@ -10,6 +10,7 @@ set(text "/* Written by cmake/build_info.cmake. */
 #define BUILD_VERSION \"${VERSION}\"
 #define BUILD_COMPILER \"${COMPILER}\"
 #define BUILD_BLAS \"${BLAS_NAME}\"
+#define BUILD_MUJOCO \"${MUJOCO}\"
 #define BUILD_BLAS_VERSION \"${BLAS}\"
 #define BUILD_TYPE \"${TYPE}\"
 #define BUILD_SANITIZE \"${SANITIZE}\"

@@ -1,10 +1,11 @@
 # Looks for MuJoCo's headers and library: MUJOCO_DIR (a release, or an unpacked wheel), then .deps/mujoco, where
 # `make mujoco` puts the pinned one, then the system's. The headers are compiled against; the library is loaded at run
 # time by the very file name found here, because MuJoCo's structs change from version to version.
-# Sets MUJOCO_FOUND, MUJOCO_INCLUDE, MUJOCO_LIBRARY, MUJOCO_VERSION.
+# Sets MUJOCO_FOUND, MUJOCO_INCLUDE, MUJOCO_LIBRARY, MUJOCO_VERSION (none, if not found).
 set(MUJOCO_DIR "" CACHE PATH "a folder with MuJoCo: include/mujoco/mujoco.h and libmujoco.so, here or in lib/")
 option(DQS_MUJOCO "build the DeepMind Control tasks if MuJoCo is found" ON)
 set(MUJOCO_FOUND FALSE)
+set(MUJOCO_VERSION none)
 set(places ${MUJOCO_DIR})
 if(NOT places AND DEFINED ENV{MUJOCO_DIR} AND NOT "$ENV{MUJOCO_DIR}" STREQUAL "")
     set(places $ENV{MUJOCO_DIR})

@@ -54,7 +54,7 @@ typedef struct dqs_error {
 } dqs_error;
 
 const char *dqs_strerror(dqs_status status);
-const char *dqs_version(void); /* DQS_VERSION and the build: "0.1.0 (gcc 12.2.0, openblas)" */
+const char *dqs_version(void); /* DQS_VERSION and the build: "0.1.0 (gcc 12.2.0, openblas, mujoco 3.14.0)" */
 
 /* A named number: evaluation summaries, metrics. */
 typedef struct dqs_number {

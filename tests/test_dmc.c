@@ -1,5 +1,5 @@
 /* test_dmc: what the MuJoCo tasks promise apart from dm_control, which test_dmc_parity.py holds them to: the soft
- * indicator, same bits at any number of threads, and MuJoCo's troubles as one line that never ends the process. */
+ * indicator, bounds, and MuJoCo's troubles as one line that never ends the process. */
 #include "test_env_help.h"
 #ifdef HAVE_MUJOCO
 #include "dmc.h"
@@ -44,37 +44,6 @@ static void test_tolerance_shapes(void **unused)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_near(tolerance(1.5, 0.0, 1.0, 1.0, rows[i].shape, rows[i].v), rows[i].half, 1e-12);
         assert_near(tolerance(3.0, 0.0, 1.0, 1.0, rows[i].shape, rows[i].v), rows[i].two, 1e-12);
-    }
-}
-
-/* ---------------------------------------------------------------- threads */
-static void test_same_bits_at_any_number_of_threads(void **unused)
-{
-    (void)unused;
-    static const char *const tasks[] = {"cheetah-run", "walker-run", "finger-turn_hard", "quadruped-run"};
-    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
-        float *first = NULL;
-        for (int threads = 1; threads <= 3; threads++) {
-            struct arena arena = {0};
-            struct pool *pool = pool_create(threads);
-            struct env_batch *batch = batch_of(&arena, tasks[i], "", 5, pool);
-            struct rng rng;
-            float action[5 * 12];
-            dqs_error error = {0};
-            rng_seed(&rng, 3, RNG_TEST);
-            for (int t = 0; t < 40; t++) {
-                random_actions(action, 5 * batch->spec.act_dim, &rng);
-                assert_int_equal(env_batch_step(batch, action, &error), DQS_OK);
-            }
-            size_t size = 5 * (size_t)batch->spec.obs_dim * sizeof(float);
-            if (!first)
-                first = memcpy(malloc(size), batch->obs, size);
-            assert_memory_equal(first, batch->obs, size);
-            env_batch_close(batch);
-            pool_free(pool);
-            arena_free(&arena);
-        }
-        free(first);
     }
 }
 
@@ -214,7 +183,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tolerance_is_one_inside_and_the_value_at_the_margin),
         cmocka_unit_test(test_tolerance_shapes),
-        cmocka_unit_test(test_same_bits_at_any_number_of_threads),
         cmocka_unit_test(test_divergence_is_an_error_with_the_step),
         cmocka_unit_test(test_errors_of_mujoco_are_caught),
         cmocka_unit_test(test_a_damaged_model_is_refused_in_one_line),

@@ -37,10 +37,13 @@ DOMAINS = {
     "finger": "spin",
     "fish": "swim",
     "hopper": "hop",
+    "humanoid": "stand",
+    "humanoid_CMU": "stand",
     "pendulum": "swingup",
     "point_mass": "easy",
     "quadruped": "run",
     "reacher": "hard",
+    "stacker": "stack_4",
     "walker": "run",
 }
 

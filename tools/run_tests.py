@@ -264,6 +264,24 @@ def thread_sanitizer_wrapper():
         return None, f"it does not run on this kernel: {outcomes[-1][1].strip().splitlines()[:1]}"
 
 
+def stage_mujoco(stage, _):
+    """With the system's old MuJoCo, and with none: compiled, and what a user would try first."""
+    for preset, version in (("mujoco2", "2."), ("bare", "none")):
+        folder = TOP / f"build-{preset}"
+        folder.mkdir(exist_ok=True)
+        code, output = run(["cmake", "--preset", preset])
+        if code == 0:
+            code, output = run(["cmake", "--build", folder, "--target", "dqs_program", "test_dmc", "test_env_batch"])
+        if not stage.check(code == 0, f"build with MuJoCo {version}", output):
+            continue
+        for name in ("test_dmc", "test_env_batch"):
+            count_tap(stage, f"{preset} {name}", *run([folder / "tests" / name], env={"CMOCKA_MESSAGE_OUTPUT": "TAP"}))
+        code, output = run([folder / "dqs", "--version"])
+        stage.check(code == 0 and f"mujoco {version}" in output, f"{preset}: dqs --version names MuJoCo", output)
+        code, output = run([folder / "dqs", "envs"])
+        stage.check(code == 0 and ("make mujoco" in output) == (preset == "bare"), f"{preset}: dqs envs", output)
+
+
 def stage_fuzz(stage, options):
     if not build(stage, "fuzz"):
         return
@@ -361,6 +379,7 @@ STAGES = {
     "clang": (stage_clang, "build with clang, unit tests"),
     "asan": (stage_asan, "address and undefined behaviour sanitizers"),
     "tsan": (stage_tsan, "thread sanitizer"),
+    "mujoco": (stage_mujoco, "the system's MuJoCo, and none"),
     "fuzz": (stage_fuzz, "fuzzing of the parsers"),
 }
 

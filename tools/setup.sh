@@ -31,6 +31,7 @@ missing_packages() {
             echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
         fi
         find_python >/dev/null || echo python3-venv
+        [ -e /usr/include/mujoco/mujoco.h ] || echo libmujoco-dev # the old one: the tests build with it too
     fi
     mujoco_is_there || find_pip >/dev/null || echo python3-venv # pip fetches it
 }

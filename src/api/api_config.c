@@ -4,7 +4,7 @@
 
 const char *dqs_version(void)
 {
-    return DQS_VERSION " (" BUILD_COMPILER ", " BUILD_BLAS ")";
+    return DQS_VERSION " (" BUILD_COMPILER ", " BUILD_BLAS ", mujoco " BUILD_MUJOCO ")";
 }
 
 const char *dqs_algo_name(int index, const char **doc)

@@ -1,7 +1,6 @@
 /* run: makes, resumes, saves and frees a run, and owns its folder. */
 #include "run.h"
 #include "build_info.h"
-#include "dmc_types.h"
 #include "clock.h"
 #include "evaluate.h"
 #include "file.h"
@@ -165,7 +164,7 @@ static dqs_status write_config(struct run *run, dqs_error *error)
     const struct config_note notes[] = {{"version", dqs_version()},
                                         {"build", BUILD_TYPE " " BUILD_GIT},
                                         {"blas", BUILD_BLAS_VERSION},
-                                        {"mujoco", dmc_mujoco_version()},
+                                        {"mujoco", BUILD_MUJOCO},
                                         {"date", date},
                                         {"cpu", cpu},
                                         {"kernels", run->compute->k->name},

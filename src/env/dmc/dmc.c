@@ -74,10 +74,11 @@ void dmc_random_quaternion(struct rng *rng, double quat[4])
 /* Within a cone: the axis uniform, the angle uniform in [0, most]. */
 static void random_rotation(struct rng *rng, double quat[4], double most)
 {
-    double axis[3], half = 0.5 * dmc_uniform(rng, 0.0, most);
+    double axis[3];
     for (int i = 0; i < 3; i++)
         axis[i] = rng_normal(rng);
     normalise(axis, 3);
+    double half = 0.5 * dmc_uniform(rng, 0.0, most);
     quat[0] = cos(half);
     for (int i = 0; i < 3; i++)
         quat[i + 1] = sin(half) * axis[i];
@@ -185,8 +186,11 @@ static dqs_status prepare(struct dmc *dmc, dqs_error *error)
     dmc->act_low = calloc(2 * nu, sizeof *dmc->act_low);
     dmc->act_high = dmc->act_low ? dmc->act_low + nu : NULL;
     dmc->obs = calloc((size_t)dmc->task->obs_dim, sizeof *dmc->obs);
-    if (!dmc->d || !dmc->act_low || !dmc->obs || dmc->short_of_memory)
+    dmc->edit_start = calloc((size_t)dmc->n_edits + 1, sizeof *dmc->edit_start);
+    if (!dmc->d || !dmc->act_low || !dmc->obs || !dmc->edit_start || dmc->short_of_memory)
         return fail(error, DQS_E_MEMORY, "%s: out of memory", dmc->name);
+    for (int i = 0; i < dmc->n_edits; i++)
+        dmc->edit_start[i] = *dmc->edit[i];
     for (size_t i = 0; i < nu; i++) {
         const double *range = dmc->m->actuator_ctrlrange + 2 * i; /* a learner needs bounds even where MuJoCo has none */
         dmc->act_low[i] = range[0] < range[1] ? (float)range[0] : -1.0f;
@@ -238,6 +242,7 @@ void dmc_close(void *self)
     if (dmc->m)
         dmc->mj->mj_deleteModel(dmc->m);
     free(dmc->edit);
+    free(dmc->edit_start);
     free(dmc->act_low);
     free(dmc->obs);
     free(dmc);
@@ -277,6 +282,8 @@ struct resetting {
 static void reset(void *argument)
 {
     struct resetting *r = argument;
+    for (int i = 0; i < r->dmc->n_edits; i++)
+        *r->dmc->edit[i] = r->dmc->edit_start[i];
     dmc_clear(r->dmc);
     r->status = r->dmc->task->reset(r->dmc, &r->rng, r->error);
     if (r->status == DQS_OK)

@@ -46,7 +46,8 @@ struct dmc {
     mjModel *m;
     mjData *d;
     int id[DMC_MOST_NAMES];
-    double **edit; /* n_edits places in the model */
+    double **edit;      /* n_edits places in the model */
+    double *edit_start; /* what stands there before each reset, whatever state was set in between */
     int n_edits;
     bool short_of_memory; /* in dmc_edits, which cannot say so */
     float *act_low, *act_high; /* nu */

@@ -23,15 +23,15 @@ static void ready(struct dmc *dmc)
     size[0] = size[1] = 20.0 * dmc->task->parameter;
 }
 
-/* The lowest height, in centimetres, at which nothing touches. */
+/* The lowest height, in steps of a centimetre, at which nothing touches. */
 static dqs_status reset(struct dmc *dmc, struct rng *rng, dqs_error *error)
 {
     double quat[4];
     dmc_random_quaternion(rng, quat);
-    for (int centimetre = 0; centimetre < 1000; centimetre++) {
+    for (double height = 0.0; height < 10.0; height += 0.01) { /* summed, as in the suite: the digits are its own */
         dmc_clear(dmc);
         dmc->d->qpos[0] = dmc->d->qpos[1] = 0.0;
-        dmc->d->qpos[2] = 0.01 * centimetre;
+        dmc->d->qpos[2] = height;
         dmc_put(dmc->d->qpos + 3, quat, 4);
         dmc_forward(dmc);
         if (dmc->d->ncon == 0)

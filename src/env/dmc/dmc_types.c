@@ -45,11 +45,6 @@ static dqs_status absent_step(void *self, const float *action, float *obs, dqs_o
     return fail(error, DQS_E_UNSUPPORTED, "MuJoCo is not in this build");
 }
 
-const char *dmc_mujoco_version(void)
-{
-    return "none";
-}
-
 #define DMC_DEFINE(symbol, title, about)                              \
     const dqs_env_type symbol##_type = {.size = sizeof(dqs_env_type), \
                                         .name = title,                \

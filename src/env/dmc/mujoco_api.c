@@ -1,6 +1,6 @@
 #define _GNU_SOURCE /* dladdr */
 #include "mujoco_api.h"
-#include "dmc_types.h"
+#include "build_info.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -168,11 +168,6 @@ const struct mujoco_api *mujoco_load(dqs_error *error)
     return loaded ? &api : NULL;
 }
 
-const char *dmc_mujoco_version(void)
-{
-    return MUJOCO_VERSION;
-}
-
 /* ---------------------------------------------------------------- a model from text */
 struct compilation {
     const struct mujoco_api *mj;
@@ -214,5 +209,5 @@ dqs_status mujoco_compile(const struct mujoco_api *mj, mjModel **model, const ch
         return DQS_OK;
     char why[300];
     one_line(why, sizeof why, !quiet ? message : c.why[0] ? c.why : "out of memory");
-    return fail(error, DQS_E_FORMAT, "model %s: MuJoCo " MUJOCO_VERSION " cannot compile it: %s", name, why);
+    return fail(error, DQS_E_FORMAT, "model %s: MuJoCo " BUILD_MUJOCO " cannot compile it: %s", name, why);
 }
