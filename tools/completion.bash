@@ -7,12 +7,13 @@ _dqs_keys() { "$1" options 2>/dev/null | awk '/^  / { print $1 "=" }'; }
 
 _dqs() {
     local program=$1 word=$2 before=$3 verb=${COMP_WORDS[1]} flags words=
-    local verbs="train resume eval plot envs algos options bench help version"
+    local verbs="train resume eval plot render envs algos options bench help version"
     case $verb in
         train) flags="--algo --preset --steps --seed --threads --out --config --init-from --kernels --set --json --quiet" ;;
         resume) flags="--steps --threads --json --quiet" ;;
         eval) flags="--episodes --mode --seed --json" ;;
         plot) flags="--out --json" ;;
+        render) flags="--episodes --seconds --format --out --size --fps --camera --seed --random --json" ;;
         options) flags="--env --preset --json --markdown" ;;
         envs | algos) flags="--json" ;;
     esac
@@ -28,14 +29,22 @@ _dqs() {
         --env) words=$(_dqs_first_words "$program" envs 1) ;;
         --preset) words="default paper authors quick" ;;
         --mode) words="evaluate explore exact" ;;
+        --format) words="mp4 gif png mp4,gif mp4,png mp4,gif,png" ;;
         --set) compopt -o nospace 2>/dev/null; words=$(_dqs_keys "$program") ;;
-        --steps | --seed | --threads | --episodes | --kernels) return ;;
+        --steps | --seed | --threads | --episodes | --kernels | --seconds | --size | --fps | --camera) return ;;
         *)
             if [[ $word == -* ]]; then
                 words="$flags --help"
             else
                 case $verb in
                     train) words=$(_dqs_first_words "$program" envs 1) ;;
+                    render)
+                        if [[ " ${COMP_WORDS[*]} " == *" --random "* ]]; then
+                            words=$(_dqs_first_words "$program" envs 1)
+                        else
+                            mapfile -t COMPREPLY < <(compgen -d -- "$word") && return
+                        fi
+                        ;;
                     options) words=$(_dqs_first_words "$program" algos) ;;
                     help) words=$verbs ;;
                     resume | eval | plot) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;

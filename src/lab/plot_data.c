@@ -152,6 +152,7 @@ static dqs_status read_config(struct plot_data *data, const char *run_dir, dqs_e
     read_value(text, "algo", data->algo, sizeof data->algo);
     read_value(text, "preset", data->preset, sizeof data->preset);
     read_value(text, "seed", data->seed, sizeof data->seed);
+    read_value(text, "eval_seed", data->eval_seed, sizeof data->eval_seed);
     read_value(text, "env_options", data->env_options, sizeof data->env_options);
     free(text);
     if (!data->env[0] || !data->algo[0])

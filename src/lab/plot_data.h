@@ -20,7 +20,7 @@ dqs_status plot_table_read(struct plot_table *table, struct arena *arena, const 
 
 struct plot_data {
     struct arena arena;
-    char env[128], algo[64], preset[64], seed[32],
+    char env[128], algo[64], preset[64], seed[32], eval_seed[32],
         env_options[256]; /* from config.yaml; empty if absent there */
     struct plot_table evaluations, progress;
     char step[32], mode[32];  /* from the trace: when and how it was made */

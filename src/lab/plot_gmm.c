@@ -3,6 +3,7 @@
 #include "gmm.h"
 #include "gmm_metrics.h"
 #include "plot_data.h"
+#include "scenery.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,6 @@
 #define LEFT 44.0
 #define TOP 42.0
 #define BAR 52.0 /* colour bar with its labels */
-#define GRID 201 /* nodes of the density along a side: two to a standard deviation */
 
 struct points {
     int n;
@@ -28,22 +28,6 @@ struct gmm_picture {
     struct gmm_metrics metrics;
     char algo[64], note[256];
 };
-
-/* Levels one, two and three standard deviations out, then (not over colours that show them) the foothills. */
-static void draw_levels(cairo_t *c, const struct chart_axes *axes, const struct chart_field *density,
-                        bool on_heat)
-{
-    static const double distances[] = {1, 2, 3, 6, 10, 14, 20};
-    double peak = chart_field_range(density).high;
-    for (size_t i = 0; i < sizeof distances / sizeof distances[0]; i++) {
-        double d = distances[i];
-        if (on_heat && d > 6)
-            break;
-        struct chart_color color =
-            on_heat ? (struct chart_color){1, 1, 1, 0.75} : chart_ink(d <= 3 ? 0.36 : 0.2);
-        chart_contour(c, axes, density, peak - 0.5 * d * d, color, 0.55);
-    }
-}
 
 static struct chart_axes panel(int index)
 {
@@ -60,7 +44,7 @@ static void draw_points(cairo_t *c, const struct gmm_picture *p, struct chart_ax
                         const struct points *points, enum chart_hue hue)
 {
     chart_begin(c, &axes);
-    draw_levels(c, &axes, &p->density, false);
+    scenery_gmm_levels(c, &axes, &p->density, false);
     chart_scatter(c, &axes, points->x, points->y, points->n, chart_hue(hue, 0.6), 0.7);
     chart_end(c, &axes);
 }
@@ -114,7 +98,7 @@ static void draw_value(cairo_t *c, const struct gmm_picture *p)
     axes.note = "T log mean exp(Q/T) over the actions";
     chart_begin(c, &axes);
     chart_heat(c, &axes, value, p->values);
-    draw_levels(c, &axes, &p->density, true);
+    scenery_gmm_levels(c, &axes, &p->density, true);
     chart_end(c, &axes);
     chart_color_bar(c, (struct chart_box){axes.box.x + SIDE + 10, TOP, 10, SIDE}, p->values, NULL);
 }
@@ -138,16 +122,6 @@ static struct points points_new(struct arena *arena, const float *xy, int n)
         p.y[i] = xy[2 * i + 1];
     }
     return p;
-}
-
-static struct chart_field density_field(struct arena *arena)
-{
-    float *values = arena_new(arena, float, GRID *GRID);
-    for (int row = 0; row < GRID; row++)
-        for (int column = 0; column < GRID; column++)
-            values[row * GRID + column] = (float)gmm_log_density(GMM_BOX * (2.0 * column / (GRID - 1) - 1),
-                                                                 GMM_BOX * (2.0 * row / (GRID - 1) - 1));
-    return (struct chart_field){values, GRID, GRID, {-GMM_BOX, GMM_BOX}, {-GMM_BOX, GMM_BOX}};
 }
 
 static dqs_status take_terminal(float *xy, const dqs_trace *trace, dqs_error *error)
@@ -187,7 +161,7 @@ dqs_status plot_gmm(struct plot_data *data, const struct plot_target *target, dq
     gmm_sample(exact, n, &rng);
     p.exact = points_new(&data->arena, exact, n);
     p.terminal = points_new(&data->arena, xy, n);
-    p.density = density_field(&data->arena);
+    p.density = scenery_gmm_density(&data->arena);
     p.values =
         value_range(&data->value, arena_new(&data->arena, float, data->value.columns * data->value.rows));
     gmm_measure(&p.metrics, xy, n);

@@ -3,6 +3,7 @@
 #include "maze.h"
 #include "maze_metrics.h"
 #include "plot_data.h"
+#include "scenery.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -39,31 +40,6 @@ struct maze_picture {
 };
 
 /* ---------------------------------------------------------------- drawing */
-static void draw_walls(cairo_t *c, const struct chart_axes *axes, const struct maze_layout *layout)
-{
-    for (int row = 0; row < layout->rows; row++)
-        for (int column = 0; column < layout->columns; column++) {
-            double m[2];
-            maze_centre(m, layout, row, column);
-            if (maze_mark(layout, m[0], m[1]) == '#')
-                chart_add_rectangle(c, axes, (struct chart_range){m[0] - 0.5, m[0] + 0.5},
-                                    (struct chart_range){m[1] - 0.5, m[1] + 0.5});
-        }
-    chart_fill(c, (struct chart_color){0.30, 0.34, 0.40, 1});
-}
-
-static void draw_goals(cairo_t *c, const struct chart_axes *axes, const struct maze_layout *layout)
-{
-    static const enum chart_hue hues[MAZE_GOALS] = {
-        [MAZE_TOP_LEFT] = CHART_TEAL, [MAZE_BOTTOM_RIGHT] = CHART_ORANGE};
-    for (int i = 0; i < MAZE_GOALS; i++) {
-        double goal[2];
-        maze_place(goal, layout, 'G', i);
-        chart_disc(c, axes, goal[0], goal[1], MAZE_GOAL_RADIUS, chart_hue(hues[i], 0.22),
-                   chart_hue(hues[i], 0.9));
-    }
-}
-
 static void draw_start(cairo_t *c, const struct chart_axes *axes, const struct maze_layout *layout)
 {
     double start[2];
@@ -121,9 +97,9 @@ static void draw_maze(cairo_t *c, double width, double height, const void *conte
                               .no_grid = true};
     (void)height;
     chart_begin(c, &axes);
-    draw_goals(c, &axes, p->layout);
+    scenery_maze_goals(c, &axes, p->layout);
     draw_paths(c, &axes, p);
-    draw_walls(c, &axes, p->layout);
+    scenery_maze_walls(c, &axes, p->layout);
     draw_start(c, &axes, p->layout);
     chart_end(c, &axes);
     draw_keys(c, (struct chart_box){LEFT + SIDE + 16, TOP, width - LEFT - SIDE - 32, 0}, p);
