@@ -98,7 +98,7 @@ double score_net_fit(struct score_net *s, const struct mixture *m)
         }
         net_backward(s->compute, &pass, 1);
         s->adam.options.lr = o->lr * 0.5 * (1 + cos(pi * u / o->updates));
-        adam_step(s->compute, &s->adam, s->net.params, s->gradient.params, 1);
+        adam_net(s->compute, &s->adam, &s->net, &s->gradient, 1);
         late += u >= o->updates * 9 / 10 ? loss / (o->updates - o->updates * 9 / 10) : 0;
     }
     return late;
@@ -171,6 +171,8 @@ void draw_samples(const struct draw *d, const struct compute *compute, float *xy
     for (int t = 0; t < threads; t++)
         sampler_scratch_create(&job.scratch[t], &arena, NET_TILE, 2);
     rng->ticket += (uint64_t)sampler_tickets(&job.sampler);
+    if (d->net)
+        net_pack(compute->k, &d->net->net, false);
     pool_run(compute->pool, (n + NET_TILE - 1) / NET_TILE, draw_tile, &job);
     arena_free(&arena);
 }

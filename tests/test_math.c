@@ -31,15 +31,16 @@ static float *copy_of(const float *x, size_t n)
 }
 
 /* ---------------------------------------------------------------- products */
-enum product { NN, NT, TN };
+enum product { NN, NT, TN, PACKED, PACKED_T };
 
 /* A sum of k products in float, in any order, is off by at most k u sum |a b|, u = 2^-24; sqrt(k) is what
  * is seen. */
 static void check_product(const struct kernels *k, enum product kind, int m, int n, int depth, int pad,
                           float beta)
 {
-    int lda = (kind == TN ? m : depth) + pad, ldb = (kind == NT ? depth : n) + pad, ldc = n + pad;
-    size_t na = (size_t)(kind == TN ? depth : m) * lda, nb = (size_t)(kind == NT ? n : depth) * ldb,
+    bool turned = kind == NT || kind == PACKED_T; /* b holds the transpose */
+    int lda = (kind == TN ? m : depth) + pad, ldb = (turned ? depth : n) + pad, ldc = n + pad;
+    size_t na = (size_t)(kind == TN ? depth : m) * lda, nb = (size_t)(turned ? n : depth) * ldb,
            nc = (size_t)m * ldc;
     float *a = new_normals(na, 1), *b = new_normals(nb, 2), *start = new_normals(nc, 3),
           *c = copy_of(start, nc);
@@ -49,16 +50,23 @@ static void check_product(const struct kernels *k, enum product kind, int m, int
         for (int r = 0; r < m; r++)
             for (int j = 0; j < n; j++)
                 c[(size_t)r * ldc + j] = NAN; /* must not be read */
-    (kind == NN   ? k->gemm_nn
-     : kind == NT ? k->gemm_nt
-                  : k->gemm_tn)(c, a, b, m, n, depth, lda, ldb, ldc, beta);
+    if (kind >= PACKED) {
+        float *packed = new_floats(KERNELS_PACKED(depth, n));
+        k->pack(packed, b, depth, n, ldb, turned);
+        k->gemm_packed(c, a, packed, m, n, depth, lda, ldc, beta);
+        free(packed);
+    } else {
+        (kind == NN   ? k->gemm_nn
+         : kind == NT ? k->gemm_nt
+                      : k->gemm_tn)(c, a, b, m, n, depth, lda, ldb, ldc, beta);
+    }
     for (int r = 0; r < m; r++)
         for (int j = 0; j < ldc; j++) {
             size_t at = (size_t)r * ldc + j;
             double sum = beta == 0 ? 0 : (double)beta * start[at], size = fabs(sum);
             for (int i = 0; i < depth && j < n; i++) {
                 double p = (double)a[kind == TN ? (size_t)i * lda + r : (size_t)r * lda + i] *
-                           b[kind == NT ? (size_t)j * ldb + i : (size_t)i * ldb + j];
+                           b[turned ? (size_t)j * ldb + i : (size_t)i * ldb + j];
                 sum += p;
                 size += fabs(p);
             }
@@ -74,12 +82,13 @@ static void test_products(void **state)
 {
     (void)state;
     static const int sizes[][3] = {{1, 16, 3},   {2, 33, 17},    {3, 48, 48},    {4, 7, 5}, {5, 1, 64},
-                                   {64, 256, 9}, {100, 48, 112}, {17, 128, 256}, {1, 1, 1}};
+                                   {64, 256, 9}, {100, 48, 112}, {17, 128, 256}, {1, 1, 1},
+                                   {23, 80, 300}};
     static const float betas[] = {0, 1, 0.5f};
     FOR_KERNELS(k)
     for (size_t s = 0; s < COUNT(sizes); s++)
         for (size_t b = 0; b < COUNT(betas); b++)
-            for (int kind = NN; kind <= TN; kind++)
+            for (int kind = NN; kind <= PACKED_T; kind++)
                 for (int pad = 0; pad <= 5; pad += 5)
                     check_product(k, (enum product)kind, sizes[s][0], sizes[s][1], sizes[s][2], pad,
                                   betas[b]);

@@ -66,6 +66,7 @@ static double trial_loss(void *context)
 static void input_gradient(struct trial *t, const struct kernels *k, struct tape *tape)
 {
     const struct net_spec *s = &t->net.spec;
+    net_pack(k, &t->net, true);
     net_part(k, &t->net, tape->pre[0], t->x, t->rows, 0, s->in, true);
     net_rest(k, &t->net, tape, t->y, 0, t->rows);
     net_back(k, &t->net, tape, t->dy, 0, t->rows);

@@ -134,6 +134,8 @@ double policy_act(struct diffusion_policy *p, float *action, const float *featur
     rng->ticket += (uint64_t)corrector_tickets(&corrector);
     job.sampler.self = &job;
     job.sampler.noise = draw->noise;
+    if (rows * p->o.particles > NET_FEW)
+        net_pack(p->compute->k, &p->score, false);
     lift_levels(p, draw->log_T);
     for (int t = 0; t < pool_threads(p->compute->pool); t++)
         p->work[t].accepted = 0;
@@ -185,7 +187,7 @@ double policy_fit(struct diffusion_policy *p, const float *features, const float
         }
     }
     net_backward(p->compute, &pass, 1);
-    adam_step(p->compute, &p->adam, p->score.params, p->gradient.params, p->o.max_norm);
+    adam_net(p->compute, &p->adam, &p->score, &p->gradient, p->o.max_norm);
     return loss / (rows * d);
 }
 

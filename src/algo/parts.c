@@ -55,8 +55,10 @@ void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng)
 {
     for (int i = 0; i < 2; i++) {
         net_initialise(&twin->net[i], init, 1, rng);
-        if (twin->target[i].params)
+        if (twin->target[i].params) {
             memcpy(twin->target[i].params, twin->net[i].params, sizeof(float) * twin->net[i].count);
+            net_changed(&twin->target[i]);
+        }
     }
 }
 
@@ -95,7 +97,7 @@ double twin_fit(const struct compute *compute, struct twin *twin, const float *x
         }
     net_backward(compute, pass, 2);
     for (int i = 0; i < 2; i++)
-        adam_step(compute, &twin->adam[i], twin->net[i].params, twin->gradient[i].params, max_norm);
+        adam_net(compute, &twin->adam[i], &twin->net[i], &twin->gradient[i], max_norm);
     *mean_q = sum / (2 * rows);
     return squares / (2 * rows);
 }

@@ -141,6 +141,8 @@ void twin_energy_prepare(struct twin_energy *e, const struct compute *compute, c
                          int states, double T)
 {
     struct prepare p = {e, features, states};
+    for (int i = 0; i < 2; i++)
+        net_pack(e->k, &e->twin->net[i], true);
     pool_run(compute->pool, 2 * ((states + NET_TILE - 1) / NET_TILE), prepare_tile, &p);
     for (int i = 0; i < states; i++)
         e->inverse_T[i] = (float)(1 / T);

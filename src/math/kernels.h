@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #define KERNELS_LANES 16 /* hidden widths are multiples of this */
+#define KERNELS_PACKED(k, n) ((size_t)(k) * (((size_t)(n) + 31) / 32 * 32))
 
 enum activation { ACT_RELU, ACT_GELU, ACT_MISH, ACT_TANH };
 
@@ -24,6 +25,12 @@ struct kernels {
     void (*gemm_tn)(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
                     float beta);
 
+    /* C [m x n] = beta C + A B for a B [k x n] that serves many products: packed once, as this instruction set likes it,
+     * into KERNELS_PACKED(k, n) floats. transposed: b holds B^T, [n x k]. */
+    void (*pack)(float *packed, const float *b, int k, int n, int ldb, bool transposed);
+    void (*gemm_packed)(float *c, const float *a, const float *packed, int m, int n, int k, int lda, int ldc,
+                        float beta);
+
     /* pre <- pre + bias, then normalised over the row if inv_std is given (which keeps 1/std); out = act(pre) + skip.
      * bias and skip may be NULL; out may be pre when nothing will be differentiated. */
     void (*layer_forward)(float *pre, float *out, float *inv_std, const float *bias, const float *skip,
@@ -35,7 +42,7 @@ struct kernels {
     /* z[r] = base[owner[r]] + x[r] W, x [rows x in], W [in x width]; owner NULL: row r itself; base NULL: zero. */
     void (*add_inputs)(float *z, const float *base, const int *owner, const float *x, const float *w,
                        int rows, int in, int width);
-    /* y[r,o] = h[r] . W[o] + b[o] */
+    /* y[r,o] = h[r] . W[o] + b[o]; b NULL: zero */
     void (*project)(float *y, const float *h, const float *w, const float *b, int rows, int width, int out);
     /* dh[r] = sum_o dy[r,o] W[o] */
     void (*project_backward)(float *dh, const float *dy, const float *w, int rows, int width, int out);

@@ -3,6 +3,9 @@
 #include "kernels.h"
 #include "simd.h"
 #include <cblas.h>
+#if VW >= 8
+#include "product.h"
+#endif
 
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
@@ -29,6 +32,40 @@ static void rows_times_matrix(float *c, const float *a, const float *b, int m, i
     }
 }
 
+/* Where vectors are narrow the library, which picks its own instructions, is faster. */
+#if VW >= 8
+static void gemm_nn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta)
+{
+    if (m <= 3 && (beta == 0 || beta == 1))
+        rows_times_matrix(c, a, b, m, n, k, lda, ldb, ldc, beta);
+    else
+        product(c, ldc, (struct matrix){a, lda, 1}, (struct matrix){b, ldb, 1}, m, n, k, beta);
+}
+
+static void gemm_nt(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta)
+{
+    product(c, ldc, (struct matrix){a, lda, 1}, (struct matrix){b, 1, ldb}, m, n, k, beta);
+}
+
+static void gemm_tn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
+                    float beta)
+{
+    product(c, ldc, (struct matrix){a, 1, lda}, (struct matrix){b, ldb, 1}, m, n, k, beta);
+}
+
+static void pack(float *packed, const float *b, int k, int n, int ldb, bool transposed)
+{
+    product_pack(packed, transposed ? (struct matrix){b, 1, ldb} : (struct matrix){b, ldb, 1}, k, n);
+}
+
+static void gemm_packed(float *c, const float *a, const float *packed, int m, int n, int k, int lda, int ldc,
+                        float beta)
+{
+    product_packed(c, ldc, (struct matrix){a, lda, 1}, packed, m, n, k, beta);
+}
+#else
 static void gemm_nn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
                     float beta)
 {
@@ -49,6 +86,20 @@ static void gemm_tn(float *c, const float *a, const float *b, int m, int n, int 
 {
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
+
+static void pack(float *packed, const float *b, int k, int n, int ldb, bool transposed)
+{
+    for (int i = 0; i < k; i++)
+        for (int j = 0; j < n; j++)
+            packed[(size_t)i * n + j] = transposed ? b[(size_t)j * ldb + i] : b[(size_t)i * ldb + j];
+}
+
+static void gemm_packed(float *c, const float *a, const float *packed, int m, int n, int k, int lda, int ldc,
+                        float beta)
+{
+    gemm_nn(c, a, packed, m, n, k, lda, n, ldc, beta);
+}
+#endif
 
 /* ---------------------------------------------------------------- activations and their slopes */
 SIMD vf activate(vf x, enum activation act)
@@ -203,16 +254,30 @@ static void add_inputs(float *z, const float *base, const int *owner, const floa
     }
 }
 
+/* `count` dot products of one row, side by side; count is a constant where it is called. */
+SIMD void project_some(float *y, const float *h, const float *w, const float *b, int width, const int count)
+{
+    vf sum[3];
+    for (int o = 0; o < count; o++)
+        sum[o] = vf_all(0.0f);
+    for (int j = 0; j < width; j += VW) {
+        vf x = vf_load(h + j);
+        for (int o = 0; o < count; o++)
+            sum[o] += x * vf_load(w + (size_t)o * width + j);
+    }
+    for (int o = 0; o < count; o++)
+        y[o] = vf_sum(sum[o]) + (b ? b[o] : 0.0f);
+}
+
 static void project(float *y, const float *h, const float *w, const float *b, int rows, int width, int out)
 {
-    for (int r = 0; r < rows; r++)
-        for (int o = 0; o < out; o++) {
-            const float *x = h + (size_t)r * width, *row = w + (size_t)o * width;
-            vf sum = vf_all(0.0f);
-            for (int j = 0; j < width; j += VW)
-                sum += vf_load(x + j) * vf_load(row + j);
-            y[(size_t)r * out + o] = vf_sum(sum) + b[o];
-        }
+    for (int r = 0; r < rows; r++, h += width, y += out) {
+        int o = 0;
+        for (; o + 3 <= out; o += 3)
+            project_some(y + o, h, w + (size_t)o * width, b ? b + o : NULL, width, 3);
+        for (; o < out; o++)
+            project_some(y + o, h, w + (size_t)o * width, b ? b + o : NULL, width, 1);
+    }
 }
 
 static void project_backward(float *dh, const float *dy, const float *w, int rows, int width, int out)
@@ -364,6 +429,6 @@ static float softmax(float *w, int n)
 }
 
 const struct kernels PASTE(kernels_, KERNELS_NAME) = {
-    TEXT(KERNELS_NAME), gemm_nn,     gemm_nt, gemm_tn, layer_forward, layer_backward, add_inputs, project,
+    TEXT(KERNELS_NAME), gemm_nn,     gemm_nt, gemm_tn, pack, gemm_packed, layer_forward, layer_backward, add_inputs, project,
     project_backward,   column_sums, adam,    blend,   uniforms,      normals,        softmax,
 };

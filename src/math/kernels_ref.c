@@ -43,6 +43,20 @@ static void gemm_tn(float *c, const float *a, const float *b, int m, int n, int 
     }
 }
 
+/* Row-major, whatever it was. */
+static void pack(float *packed, const float *b, int k, int n, int ldb, bool transposed)
+{
+    for (int i = 0; i < k; i++)
+        for (int j = 0; j < n; j++)
+            packed[(size_t)i * n + j] = transposed ? b[(size_t)j * ldb + i] : b[(size_t)i * ldb + j];
+}
+
+static void gemm_packed(float *c, const float *a, const float *packed, int m, int n, int k, int lda, int ldc,
+                        float beta)
+{
+    gemm_nn(c, a, packed, m, n, k, lda, n, ldc, beta);
+}
+
 static float gelu_inner(float x)
 {
     return tanhf(0.7978845608f * (x + 0.044715f * x * x * x));
@@ -137,7 +151,7 @@ static void project(float *y, const float *h, const float *w, const float *b, in
 {
     for (int r = 0; r < rows; r++)
         for (int o = 0; o < out; o++) {
-            float sum = b[o];
+            float sum = b ? b[o] : 0;
             for (int j = 0; j < width; j++)
                 sum += h[(size_t)r * width + j] * w[(size_t)o * width + j];
             y[(size_t)r * out + o] = sum;
@@ -220,7 +234,7 @@ static float softmax(float *w, int n)
 }
 
 const struct kernels kernels_ref = {
-    "ref",          gemm_nn,    gemm_nt,  gemm_tn,          layer_forward,
+    "ref",          gemm_nn,    gemm_nt,  gemm_tn, pack, gemm_packed,          layer_forward,
     layer_backward, add_inputs, project,  project_backward, column_sums,
     adam,           blend,      uniforms, normals,          softmax,
 };

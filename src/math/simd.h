@@ -56,7 +56,28 @@ SIMD vf vf_max(vf a, vf b)
     return vf_if(a > b, a, b);
 }
 
-SIMD float vf_sum(vf x) /* fixed order: a binary tree over the lanes */
+/* Sum of the lanes in a fixed order, a binary tree: lane i takes lane i + half, until one is left. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define HAVE_SHUFFLE
+#endif
+#endif
+#if defined(HAVE_SHUFFLE) && VW >= 8
+typedef float v4 __attribute__((vector_size(16)));
+typedef float v8 __attribute__((vector_size(32)));
+SIMD float vf_sum(vf x)
+{
+#if VW == 16
+    v8 e = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7) + __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+    v8 e = x;
+#endif
+    v4 q = __builtin_shufflevector(e, e, 0, 1, 2, 3) + __builtin_shufflevector(e, e, 4, 5, 6, 7);
+    q += __builtin_shufflevector(q, q, 2, 3, 2, 3);
+    return q[0] + q[1];
+}
+#else
+SIMD float vf_sum(vf x)
 {
     float lane[VW];
     vf_store(lane, x);
@@ -65,6 +86,7 @@ SIMD float vf_sum(vf x) /* fixed order: a binary tree over the lanes */
             lane[i] += lane[i + half];
     return lane[0];
 }
+#endif
 
 /* sqrt lane by lane: one instruction after vectorisation */
 SIMD vf vf_sqrt(vf x)

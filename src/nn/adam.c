@@ -59,6 +59,12 @@ double adam_step(const struct compute *compute, struct adam *adam, float *params
     return norm;
 }
 
+double adam_net(const struct compute *compute, struct adam *adam, struct net *net, struct net *gradient, double max_norm)
+{
+    net_changed(net);
+    return adam_step(compute, adam, net->params, gradient->params, max_norm);
+}
+
 void adam_visit(struct adam *adam, struct visitor *visitor, const char *name)
 {
     int mark = visit_enter(visitor, name);
@@ -70,5 +76,6 @@ void adam_visit(struct adam *adam, struct visitor *visitor, const char *name)
 
 void polyak_blend(const struct compute *compute, struct net *target, const struct net *source, double eta)
 {
+    net_changed(target);
     compute->k->blend(target->params, source->params, target->count, (float)eta);
 }

@@ -45,6 +45,31 @@ void net_create(struct net *net, struct arena *arena, const struct net_spec *spe
     net->spec = *spec;
     net->count = net_count(spec);
     net->params = arena_new(arena, float, net->count);
+    net->packs = arena_new(arena, struct net_packs, 1);
+    for (int l = 0; l < spec->hidden; l++) {
+        net->packs->weight[l] = arena_new(arena, float, KERNELS_PACKED(fan_in(spec, l), spec->width));
+        if (l > 0)
+            net->packs->transposed[l] = arena_new(arena, float, KERNELS_PACKED(spec->width, spec->width));
+    }
+}
+
+void net_changed(struct net *net)
+{
+    net->packs->weight_by = net->packs->transposed_by = NULL;
+}
+
+void net_pack(const struct kernels *k, const struct net *net, bool backward)
+{
+    const struct net_spec *s = &net->spec;
+    struct net_packs *packs = net->packs;
+    for (int l = 0; packs->weight_by != k && l < s->hidden; l++)
+        k->pack(packs->weight[l], net_weight(net, l), fan_in(s, l), s->width, s->width, false);
+    packs->weight_by = k;
+    if (!backward)
+        return;
+    for (int l = 1; packs->transposed_by != k && l < s->hidden; l++)
+        k->pack(packs->transposed[l], net_weight(net, l), s->width, s->width, s->width, true);
+    packs->transposed_by = k;
 }
 
 /* Gram-Schmidt on Gaussian vectors: the shorter side of the matrix becomes orthonormal, times gain. */
@@ -78,6 +103,7 @@ static void orthogonal(float *w, int rows, int columns, float gain, struct rng *
 
 void net_initialise(struct net *net, enum net_init init, float out_scale, struct rng *rng)
 {
+    net_changed(net);
     for (int l = 0; l <= net->spec.hidden; l++) {
         int in = fan_in(&net->spec, l), out = fan_out(&net->spec, l);
         float *w = net_weight(net, l), *b = net_bias(net, l), scale = l == net->spec.hidden ? out_scale : 1;
@@ -97,6 +123,7 @@ void net_visit(struct net *net, struct visitor *visitor, const char *name, enum 
 {
     char part[32];
     int mark = visit_enter(visitor, name);
+    net_changed(net);
     for (int l = 0; l <= net->spec.hidden; l++) {
         bool last = l == net->spec.hidden;
         int in = fan_in(&net->spec, l), out = fan_out(&net->spec, l);
@@ -126,13 +153,25 @@ void tape_create(struct tape *tape, struct arena *arena, const struct net_spec *
 }
 
 /* ---------------------------------------------------------------- one tile */
+static void fill_bias(const struct net *net, float *z, int rows)
+{
+    for (int r = 0; r < rows; r++)
+        memcpy(z + (size_t)r * net->spec.width, net_bias(net, 0), sizeof *z * (size_t)net->spec.width);
+}
+
+/* z = x W[0] + b[0], the whole input */
+static void enter(const struct kernels *k, const struct net *net, float *z, const float *x, int rows)
+{
+    fill_bias(net, z, rows);
+    k->gemm_packed(z, x, net->packs->weight[0], rows, net->spec.width, net->spec.in, net->spec.in, net->spec.width, 1);
+}
+
 void net_part(const struct kernels *k, const struct net *net, float *z, const float *x_part, int rows,
               int first, int n, bool with_bias)
 {
     int width = net->spec.width;
     if (with_bias)
-        for (int r = 0; r < rows; r++)
-            memcpy(z + (size_t)r * width, net_bias(net, 0), sizeof *z * (size_t)width);
+        fill_bias(net, z, rows);
     k->gemm_nn(z, x_part, net_weight(net, 0) + (size_t)first * width, rows, width, n, n, width, width,
                with_bias);
 }
@@ -140,6 +179,15 @@ void net_part(const struct kernels *k, const struct net *net, float *z, const fl
 static float *at_row(float *matrix, int row, int width)
 {
     return matrix ? matrix + (size_t)row * width : NULL;
+}
+
+static void times_weight(const struct kernels *k, const struct net *net, float *z, const float *x, int layer, int rows)
+{
+    int in = fan_in(&net->spec, layer), w = net->spec.width;
+    if (rows <= NET_FEW)
+        k->gemm_nn(z, x, net_weight(net, layer), rows, w, in, in, w, w, 0);
+    else
+        k->gemm_packed(z, x, net->packs->weight[layer], rows, w, in, in, w, 0);
 }
 
 void net_rest(const struct kernels *k, const struct net *net, struct tape *tape, float *y, int row0, int rows)
@@ -150,7 +198,7 @@ void net_rest(const struct kernels *k, const struct net *net, struct tape *tape,
     for (int l = 0; l < s->hidden; l++) {
         float *pre = at_row(tape->pre[l], row0, w), *out = at_row(tape->out[l], row0, w);
         if (l > 0)
-            k->gemm_nn(pre, h, net_weight(net, l), rows, w, w, w, w, w, 0);
+            times_weight(k, net, pre, h, l, rows);
         k->layer_forward(pre, out, at_row(tape->inv_std[l], row0, 1), l > 0 ? net_bias(net, l) : NULL,
                          l > 0 && s->residual ? h : NULL, rows, w, s->act);
         h = out;
@@ -172,7 +220,7 @@ void net_back(const struct kernels *k, const struct net *net, struct tape *tape,
         k->layer_backward(dh, dh, at_row(tape->pre[l], row0, w), at_row(tape->inv_std[l], row0, 1), rows, w,
                           s->act);
         if (below)
-            k->gemm_nt(below, dh, net_weight(net, l), rows, w, w, w, w, w, s->residual);
+            k->gemm_packed(below, dh, net->packs->transposed[l], rows, w, w, w, w, s->residual);
         dh = below;
     }
 }
@@ -181,8 +229,7 @@ void net_input_gradient(const struct kernels *k, const struct net *net, const st
                         int row0, int rows, int first, int n)
 {
     int w = net->spec.width;
-    k->gemm_nt(dx, tape->dz[0] + (size_t)row0 * w, net_weight(net, 0) + (size_t)first * w, rows, n, w, w, w,
-               n, 0);
+    k->project(dx, tape->dz[0] + (size_t)row0 * w, net_weight(net, 0) + (size_t)first * w, NULL, rows, w, n);
 }
 
 /* ---------------------------------------------------------------- batches */
@@ -221,13 +268,14 @@ static void forward_tile(void *context, int tile, int thread)
     int row0, rows = tile_rows(p, tile % b->tiles_each, &row0), in = p->net->spec.in;
     if (rows == 0)
         return;
-    net_part(b->k, p->net, at_row(p->tape->pre[0], row0, p->net->spec.width), p->x + (size_t)row0 * in, rows,
-             0, in, true);
+    enter(b->k, p->net, at_row(p->tape->pre[0], row0, p->net->spec.width), p->x + (size_t)row0 * in, rows);
     net_rest(b->k, p->net, p->tape, p->y + (size_t)row0 * p->net->spec.out, row0, rows);
 }
 
 void net_forward(const struct compute *compute, struct net_pass *passes, int n)
 {
+    for (int i = 0; i < n; i++)
+        net_pack(compute->k, passes[i].net, false);
     struct batch batch = {compute->k, passes, n, most_tiles(passes, n)};
     pool_run(compute->pool, n * batch.tiles_each, forward_tile, &batch);
 }
@@ -271,6 +319,8 @@ static void gradient_tile(void *context, int tile, int thread)
 
 void net_backward(const struct compute *compute, struct net_pass *passes, int n)
 {
+    for (int i = 0; i < n; i++)
+        net_pack(compute->k, passes[i].net, true);
     struct batch batch = {compute->k, passes, n, most_tiles(passes, n)};
     pool_run(compute->pool, n * batch.tiles_each, backward_tile, &batch);
     batch.tiles_each = 0;

@@ -18,6 +18,7 @@
 
 #define NET_LAYERS 8 /* most hidden layers */
 #define NET_TILE 64  /* rows per tile */
+#define NET_FEW 3    /* so many rows do without packed weights */
 
 struct net_spec {
     int in, out, width, hidden;
@@ -25,10 +26,17 @@ struct net_spec {
     bool layernorm, residual;
 };
 
+/* The weights once more, packed for products: a copy that net_pack makes when it is out of date. */
+struct net_packs {
+    const struct kernels *weight_by, *transposed_by; /* whose packing is up to date; NULL: nobody's */
+    float *weight[NET_LAYERS], *transposed[NET_LAYERS]; /* of the first layer no transpose */
+};
+
 struct net {
     struct net_spec spec;
     size_t count; /* parameters */
     float *params;
+    struct net_packs *packs;
 };
 
 /* Everything a backward pass needs, per row. For inference only, pre and out share memory. */
@@ -48,6 +56,11 @@ void net_initialise(struct net *net, enum net_init init, float out_scale, struct
 float *net_weight(const struct net *net, int layer); /* layer = hidden: the output layer */
 float *net_bias(const struct net *net, int layer);
 void net_visit(struct net *net, struct visitor *visitor, const char *name, enum visit_kind kind);
+
+/* Whoever writes params says so; net_initialise and net_visit, which may have loaded them, do it themselves. */
+void net_changed(struct net *net);
+/* Before net_rest on more than NET_FEW rows and, with `backward`, before net_back; not inside a tile. */
+void net_pack(const struct kernels *k, const struct net *net, bool backward);
 
 enum tape_use { TAPE_INFER, TAPE_INPUT_GRADIENT, TAPE_TRAIN };
 void tape_create(struct tape *tape, struct arena *arena, const struct net_spec *spec, int rows,

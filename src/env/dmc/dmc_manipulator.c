@@ -91,19 +91,23 @@ static struct pose pose_in_hand(struct dmc *dmc)
  * suite forgets no velocity when it draws again, so a few of the former two move as well. */
 static void draw(struct dmc *dmc, struct rng *rng)
 {
-    double tilt = receptacle(dmc) ? pi / 3.0 : pi, kind = rng_uniform(rng);
+    double tilt = receptacle(dmc) ? pi / 3.0 : pi;
+    struct pose target, object;
     arm_draw(dmc, rng);
-    struct pose target = {dmc_uniform(rng, -0.4, 0.4), dmc_uniform(rng, 0.1, 0.4),
-                          dmc_uniform(rng, -tilt, tilt)};
+    target.x = dmc_uniform(rng, -0.4, 0.4);
+    target.z = dmc_uniform(rng, 0.1, 0.4);
+    target.angle = dmc_uniform(rng, -tilt, tilt);
     move_body(dmc, TARGET, target);
     if (receptacle(dmc))
         move_body(dmc, receptacle(dmc), target);
-    struct pose object = target;
+    double kind = rng_uniform(rng);
+    object = target;
     if (kind < 0.1) {
         object = pose_in_hand(dmc);
     } else if (kind >= 0.2) {
-        object = (struct pose){dmc_uniform(rng, -0.5, 0.5), dmc_uniform(rng, 0.0, 0.7),
-                               dmc_uniform(rng, 0.0, 2.0 * pi)};
+        object.x = dmc_uniform(rng, -0.5, 0.5);
+        object.z = dmc_uniform(rng, 0.0, 0.7);
+        object.angle = dmc_uniform(rng, 0.0, 2.0 * pi);
         *arm_velocity(dmc, OBJECT_X) = dmc_uniform(rng, -5.0, 5.0);
     }
     *arm_position(dmc, OBJECT_X) = object.x;

@@ -82,10 +82,10 @@ static dqs_status reset(struct dmc *dmc, struct rng *rng, dqs_error *error)
     TRY(place_body(dmc, rng, spread, error));
     double *position = dmc->d->qpos + dmc->m->jnt_qposadr[dmc->id[BALL_ROOT]];
     double *velocity = dmc->d->qvel + dmc->m->jnt_dofadr[dmc->id[BALL_ROOT]];
-    for (int axis = 0; axis < 2; axis++) {
+    for (int axis = 0; axis < 2; axis++)
         position[axis] = dmc_uniform(rng, -spread, spread);
+    for (int axis = 0; axis < 2; axis++)
         velocity[axis] = 5.0 * rng_normal(rng);
-    }
     position[2] = ball_drop;
     return DQS_OK;
 }

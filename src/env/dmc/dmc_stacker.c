@@ -55,8 +55,8 @@ static void ready(struct dmc *dmc)
 static void draw(struct dmc *dmc, struct rng *rng)
 {
     arm_draw(dmc, rng);
-    target_place(dmc)[0] = dmc_uniform(rng, -0.37, 0.37);
     target_place(dmc)[2] = box_size(dmc) * (2.0 * rng_below(rng, (uint32_t)count_boxes(dmc)) + 1.0);
+    target_place(dmc)[0] = dmc_uniform(rng, -0.37, 0.37);
     for (int box = 0; box < count_boxes(dmc); box++) {
         double *position = arm_position(dmc, box_name(box, JOINT));
         position[X] = dmc_uniform(rng, 0.1, 0.3);
