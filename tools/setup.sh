@@ -96,12 +96,13 @@ setup_python() {
     local stamp=.venv/installed-requirements.txt python
     cmp -s tools/requirements-test.txt "$stamp" && [ -x .venv/bin/python ] && .venv/bin/python -c '' 2>/dev/null && return
     python=$(find_python) || die "no Python >= 3.11 with venv; try: apt-get install python3-venv"
-    say "making .venv with $("$python" --version) and installing tools/requirements-test.txt into it (about 350 MB)"
+    say "making .venv with $("$python" --version) and installing tools/requirements-test.txt into it (about 700 MB)"
     rm -rf .venv
     "$python" -m venv .venv
     if ! .venv/bin/python -m pip install --disable-pip-version-check --quiet -r tools/requirements-test.txt >"$log" 2>&1; then
         tail -n 20 "$log" >&2
-        die "pip could not install the test packages; see the lines above"
+        say "PIP COULD NOT INSTALL THE TEST PACKAGES (see above): the Python tests, dm_control's among them, WILL BE SKIPPED"
+        return
     fi
     cp tools/requirements-test.txt "$stamp"
 }

@@ -52,7 +52,7 @@ static void gemm_nt(float *c, const float *a, const float *b, int m, int n, int 
 static void gemm_tn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
                     float beta)
 {
-    product(c, ldc, (struct matrix){a, 1, lda}, (struct matrix){b, ldb, 1}, m, n, k, beta);
+    product_tn(c, ldc, a, lda, b, ldb, m, n, k, beta);
 }
 
 static void pack(float *packed, const float *b, int k, int n, int ldb, bool transposed)

@@ -120,6 +120,33 @@ static void product_packed(float *c, int ldc, struct matrix a, const float *pack
         product_columns(c + j, ldc, a, packed, m, product_width(n, j), k, beta);
 }
 
+enum { PRODUCT_PANELS = 128 / PRODUCT_COLUMNS };
+
+/* C [m x n] = beta C + A^T B, A [k x m], B [k x n]. The numbers of A that a block needs lie in as many places as the sum is deep, so
+ * they are copied too, and then used for all panels. */
+static void product_tn(float *c, int ldc, const float *a, int lda, const float *b, int ldb, int m, int n, int k, float beta)
+{
+    float panels[PRODUCT_PANELS * PRODUCT_DEPTH * PRODUCT_COLUMNS] __attribute__((aligned(64)));
+    float block[PRODUCT_DEPTH * PRODUCT_ROWS];
+    for (int j0 = 0; j0 < n; j0 += PRODUCT_PANELS * PRODUCT_COLUMNS)
+        for (int i = 0; i < k; i += PRODUCT_DEPTH) {
+            int depth = k - i < PRODUCT_DEPTH ? k - i : PRODUCT_DEPTH;
+            int j1 = n - j0 < PRODUCT_PANELS * PRODUCT_COLUMNS ? n : j0 + PRODUCT_PANELS * PRODUCT_COLUMNS;
+            float *panel = panels;
+            for (int j = j0; j < j1; j += PRODUCT_COLUMNS, panel += PRODUCT_DEPTH * PRODUCT_COLUMNS)
+                fill_panel(panel, b + (size_t)i * ldb + j, ldb, 1, depth, product_width(j1, j));
+            for (int r = 0; r < m; r += PRODUCT_ROWS) {
+                int rows = m - r < PRODUCT_ROWS ? m - r : PRODUCT_ROWS;
+                for (int d = 0; d < depth; d++)
+                    memcpy(block + d * rows, a + (size_t)(i + d) * lda + r, sizeof *block * (size_t)rows);
+                panel = panels;
+                for (int j = j0; j < j1; j += PRODUCT_COLUMNS, panel += PRODUCT_DEPTH * PRODUCT_COLUMNS)
+                    product_columns(c + (size_t)r * ldc + j, ldc, (struct matrix){block, 1, rows}, panel, rows,
+                                    product_width(j1, j), depth, i == 0 ? beta : 1.0f);
+            }
+        }
+}
+
 /* C [m x n] = beta C + A B, A [m x k], B [k x n] */
 static void product(float *c, int ldc, struct matrix a, struct matrix b, int m, int n, int k, float beta)
 {
