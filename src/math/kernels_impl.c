@@ -318,15 +318,6 @@ static void blend(float *target, const float *source, size_t n, float eta)
 }
 
 /* ---------------------------------------------------------------- random numbers */
-SIMD void multiply(vu *high, vu *low, vu a, uint32_t m)
-{
-    for (int i = 0; i < VW; i++) {
-        uint64_t product = (uint64_t)a[i] * m;
-        (*high)[i] = (uint32_t)(product >> 32);
-        (*low)[i] = (uint32_t)product;
-    }
-}
-
 /* VW blocks at once: word w of block first+i in out[w][i]. */
 SIMD void philox(vu out[4], const uint32_t key[2], uint64_t ticket, uint64_t first)
 {
@@ -341,8 +332,8 @@ SIMD void philox(vu out[4], const uint32_t key[2], uint64_t ticket, uint64_t fir
     uint32_t k0 = key[0], k1 = key[1];
     for (int round = 0; round < 10; round++) {
         vu h0, l0, h1, l1;
-        multiply(&h0, &l0, c0, 0xD2511F53u);
-        multiply(&h1, &l1, c2, 0xCD9E8D57u);
+        vu_multiply(&h0, &l0, c0, 0xD2511F53u);
+        vu_multiply(&h1, &l1, c2, 0xCD9E8D57u);
         c0 = h1 ^ c1 ^ k0;
         c1 = l1;
         c2 = h0 ^ c3 ^ k1;
@@ -361,14 +352,14 @@ SIMD vf unit(vu word) /* the middle of one of 2^23 cells: never 0, never 1 */
     return __builtin_convertvector((vi)(word >> 9), vf) * 0x1p-23f + 0x1p-24f;
 }
 
+/* Word w of block i to out[4 i + w]. */
 SIMD void scatter(float *out, size_t n, const vf value[4])
 {
-    float lane[4][VW], words[4 * VW];
-    for (int w = 0; w < 4; w++)
-        vf_store(lane[w], value[w]);
-    for (int i = 0; i < VW; i++)
-        for (int w = 0; w < 4; w++)
-            words[4 * i + w] = lane[w][i];
+    vf even[2], odd[2], words[4];
+    vf_zip(&even[0], &even[1], value[0], value[2]);
+    vf_zip(&odd[0], &odd[1], value[1], value[3]);
+    vf_zip(&words[0], &words[1], even[0], odd[0]);
+    vf_zip(&words[2], &words[3], even[1], odd[1]);
     memcpy(out, words, sizeof *out * (n < 4 * VW ? n : 4 * VW));
 }
 

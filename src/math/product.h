@@ -28,8 +28,19 @@ SIMD void fill_panel(float *panel, const float *data, ptrdiff_t row, ptrdiff_t c
         }
         return;
     }
-    for (int j = 0; j < PRODUCT_COLUMNS; j++) /* one column after the other: that is how a transposed matrix lies */
-        for (int i = 0; i < depth; i++)
+    int done = 0;
+    if (row == 1 && width == PRODUCT_COLUMNS) /* a transposed matrix: square by square */
+        for (; done + VW <= depth; done += VW)
+            for (int v = 0; v < PRODUCT_COLUMNS; v += VW) {
+                vf square[VW];
+                for (int j = 0; j < VW; j++)
+                    square[j] = vf_load(data + (v + j) * column + done);
+                vf_transpose(square);
+                for (int i = 0; i < VW; i++)
+                    vf_store(panel + (size_t)(done + i) * PRODUCT_COLUMNS + v, square[i]);
+            }
+    for (int j = 0; j < PRODUCT_COLUMNS; j++)
+        for (int i = done; i < depth; i++)
             panel[i * PRODUCT_COLUMNS + j] = j < width ? data[i * row + j * column] : 0.0f;
 }
 

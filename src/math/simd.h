@@ -6,6 +6,9 @@
 
 #include <stdint.h>
 #include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #if defined(__AVX512F__)
 #define VW 16
@@ -18,6 +21,7 @@
 typedef float vf __attribute__((vector_size(4 * VW)));
 typedef int32_t vi __attribute__((vector_size(4 * VW)));
 typedef uint32_t vu __attribute__((vector_size(4 * VW)));
+typedef uint64_t vl __attribute__((vector_size(4 * VW)));
 
 #define SIMD static inline __attribute__((always_inline))
 
@@ -87,6 +91,57 @@ SIMD float vf_sum(vf x)
     return lane[0];
 }
 #endif
+
+/* low = a0 b0 a1 b1 ..., high = the other half */
+SIMD void vf_zip(vf *low, vf *high, vf a, vf b)
+{
+#if defined(HAVE_SHUFFLE) && VW == 16
+    *low = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    *high = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+#elif defined(HAVE_SHUFFLE) && VW == 8
+    *low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    *high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+#else
+    for (int i = 0; i < VW; i++) {
+        (*low)[i] = i % 2 ? b[i / 2] : a[i / 2];
+        (*high)[i] = i % 2 ? b[VW / 2 + i / 2] : a[VW / 2 + i / 2];
+    }
+#endif
+}
+
+/* VW x VW numbers in place: a perfect shuffle of the rows, log2 VW times. */
+SIMD void vf_transpose(vf m[VW])
+{
+    for (int stage = 1; stage < VW; stage *= 2) {
+        vf next[VW];
+        for (int i = 0; i < VW / 2; i++)
+            vf_zip(&next[2 * i], &next[2 * i + 1], m[i], m[i + VW / 2]);
+        for (int i = 0; i < VW; i++)
+            m[i] = next[i];
+    }
+}
+
+/* The two halves of the products of 32-bit words. */
+SIMD void vu_multiply(vu *high, vu *low, vu a, uint32_t m)
+{
+#if defined(__AVX2__)
+#if VW == 16
+    vl even = (vl)_mm512_mul_epu32((__m512i)a, _mm512_set1_epi32((int)m));
+    vl odd = (vl)_mm512_mul_epu32((__m512i)((vl)a >> 32), _mm512_set1_epi32((int)m));
+#else
+    vl even = (vl)_mm256_mul_epu32((__m256i)a, _mm256_set1_epi32((int)m));
+    vl odd = (vl)_mm256_mul_epu32((__m256i)((vl)a >> 32), _mm256_set1_epi32((int)m));
+#endif
+    *high = (vu)((even >> 32) | (odd & 0xFFFFFFFF00000000u));
+    *low = (vu)((even & 0xFFFFFFFFu) | (odd << 32));
+#else
+    for (int i = 0; i < VW; i++) {
+        uint64_t product = (uint64_t)a[i] * m;
+        (*high)[i] = (uint32_t)(product >> 32);
+        (*low)[i] = (uint32_t)product;
+    }
+#endif
+}
 
 /* sqrt lane by lane: one instruction after vectorisation */
 SIMD vf vf_sqrt(vf x)
