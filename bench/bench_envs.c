@@ -80,7 +80,7 @@ static dqs_status time_batch(struct bench_row *row, struct bench_task *t, int th
     struct env_batch *batch = NULL;
     struct arena arena = {0};
     struct pool *pool = pool_create(threads);
-    int lanes = 2 * threads;
+    int lanes = 16; /* as in an evaluation */
     dqs_status status = pool ? env_batch_create(&batch, &arena, t->type, "", lanes, 1, pool, error)
                                       : fail(error, DQS_E_MEMORY, "bench: out of memory");
     float *actions = calloc((size_t)(lanes * t->spec.act_dim), sizeof *actions);

@@ -41,7 +41,7 @@ def python_loop(task, seconds, seed=0):
 
 
 def ours(program, task, threads):
-    output = subprocess.run([program, "bench", "envs", task, "--threads", str(threads), "--repeats", "20", "--json"],
+    output = subprocess.run([program, "bench", "envs", task, "--threads", str(threads), "--repeats", "60", "--json"],
                             capture_output=True, text=True, check=True).stdout
     return next(row for row in json.loads(output) if row["task"] == task)
 

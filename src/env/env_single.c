@@ -113,8 +113,9 @@ dqs_status env_step(const dqs_env_type *type, void *self, float *mapped, float *
                     const dqs_spec *spec, const float *box_action, long step, dqs_error *error)
 {
     TRY(map_action(type, mapped, spec, box_action, step, error));
-    memset(outcome, 0, sizeof *outcome);
-    dqs_error inner = {0};
+    *outcome = (dqs_outcome){0};
+    dqs_error inner;
+    inner.message[0] = '\0'; /* all of it would be half a kilobyte to clear at every step */
     dqs_status status = type->step(self, mapped, obs, outcome, &inner);
     if (status != DQS_OK)
         return step_failed(type, step, status, &inner, error);

@@ -87,7 +87,8 @@ static void observe_spin(const struct dmc *dmc, double *obs)
 static double distance_to_target(const struct dmc *dmc)
 {
     const double *tip = dmc_sensor(dmc, TIP), *target = dmc_sensor(dmc, TARGET);
-    return hypot(target[0] - tip[0], target[2] - tip[2]) - dmc->m->site_size[3 * dmc->id[TARGET_SITE]];
+    double x = target[0] - tip[0], z = target[2] - tip[2];
+    return sqrt(x * x + z * z) - dmc->m->site_size[3 * dmc->id[TARGET_SITE]];
 }
 
 /* 12: as spin, then the target from the spinner in (x, z), and the tip's distance to it. */

@@ -44,7 +44,7 @@ static double reach(const struct dmc *dmc)
 {
     double to[2], radii = dmc->m->geom_size[3 * dmc->id[TARGET]] + dmc->m->geom_size[3 * dmc->id[FINGER]];
     finger_to_target(dmc, to);
-    return hypot(to[0], to[1]) <= radii;
+    return sqrt(to[0] * to[0] + to[1] * to[1]) <= radii;
 }
 
 #define REACHER                                                                                     \

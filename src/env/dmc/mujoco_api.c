@@ -47,7 +47,9 @@ static void on_warning(const char *text)
 
 bool mujoco_try(void (*action)(void *), void *argument, char *message, size_t size)
 {
-    struct catcher here = {.message = message, .size = size}, *outer = catching;
+    struct catcher here, *outer = catching; /* not cleared: this is on the way of every step */
+    here.message = message;
+    here.size = size;
     message[0] = '\0';
     catching = &here;
     bool good = _setjmp(here.place) == 0;
