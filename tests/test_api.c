@@ -125,11 +125,19 @@ static void assert_same_state(const char *a, const char *b)
     safetensors_close(&two);
 }
 
-static void resume_is_exact_for_every_task(void **state)
+/* The built-in tasks and one of MuJoCo's; test_dmc_cli.py does it on all of those. */
+static const char *const resumed_tasks[] = {"gmm",      "maze", "maze-small",
+                                            "pendulum",
+#ifdef HAVE_MUJOCO
+                                            "cheetah-run",
+#endif
+                                            NULL};
+
+static void resume_is_exact(void **state)
 {
     const char *env;
     (void)state;
-    for (int i = 0; (env = dqs_env_name(i, NULL)); i++) {
+    for (int i = 0; (env = resumed_tasks[i]); i++) {
         char whole[64], parts[64];
         dqs_error error = {0};
         snprintf(whole, sizeof whole, "whole-%s", env);
@@ -362,7 +370,7 @@ static void presets_are_sound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resume_is_exact_for_every_task),
+        cmocka_unit_test(resume_is_exact),
         cmocka_unit_test(stop_from_a_signal),
         cmocka_unit_test(policy_acts_like_the_run),
         cmocka_unit_test(evaluation_keeps_a_trace),

@@ -271,16 +271,24 @@ static void assert_same_table(const char *a, const char *b, const char *file)
     free(two);
 }
 
+/* The built-in tasks and one of MuJoCo's; test_dmc_cli.py does it on all of those. */
+static const char *const resumed_tasks[] = {"gmm",      "maze", "maze-small",
+                                            "pendulum",
+#ifdef HAVE_MUJOCO
+                                            "cheetah-run",
+#endif
+                                            NULL};
+
 /* Trains 2N at once, and N, save, forget everything, N; at several N, some in the middle of episodes and log
  * intervals. */
 static void resume_is_exact(void **state)
 {
     (void)state;
     const char *settings[] = {"n_envs=1", "n_envs=3 seed=5"};
-    for (int e = 0; env_table[e]; e++)
+    for (int e = 0; resumed_tasks[e]; e++)
         for (int s = 0; s < 2; s++) {
             char whole[64], parts[64];
-            const char *env = env_table[e]->name;
+            const char *env = resumed_tasks[e];
             snprintf(whole, sizeof whole, "whole-%s-%d", env, s);
             snprintf(parts, sizeof parts, "parts-%s-%d", env, s);
             struct run *run = start(env, whole, settings[s]);
