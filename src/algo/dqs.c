@@ -148,15 +148,18 @@ static void dqs_update(void *self, struct log_sink *log)
     double mean_q;
 
     /* Sample minibatch {(s, a, r, s')} from D */
+    log_phase(log, "sample");
     ring_sample(&q->replay, &q->batch, &q->rng_replay);
     features_of(&q->features, q->s, q->batch.obs, B);
     features_of(&q->features, q->s_next, q->batch.next_obs, B);
 
     /* Target values Q^ = r + gamma Q_thetabar(s', a'), a' ~ pi_phi(s'). Nobody looks at a' where gamma is 0. */
+    log_phase(log, "policy");
     double accepted = 0;
     if (q->o.gamma > 0 || from_policy)
         accepted =
             draw(q, q->a_next, q->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &q->rng_target);
+    log_phase(log, "target");
     join_rows(q->x_next, q->s_next, F, q->a_next, d, B);
     for (int r = 0; r < B; r++)
         q->batch.reward[r] *= (float)q->o.reward_scale;
@@ -164,32 +167,38 @@ static void dqs_update(void *self, struct log_sink *log)
               (enum twin_combine)q->o.target_critics);
 
     /* Update theta by minimising the mean of (Q_theta(s,a) - Q^)^2 */
+    log_phase(log, "critic");
     join_rows(q->x, q->s, F, q->batch.action, d, B);
     double critic_loss =
         twin_fit(compute, &q->critics, q->x, q->y, B, q->o.huber, q->o.max_grad_norm, &mean_q);
 
     /* For each (s, a): tau ~ U[0,1], a_tau ~ N(a, h I). [DEV] noised=policy takes (s', a') instead. */
+    log_phase(log, "noise");
     const float *s = from_policy ? q->s_next : q->s, *a = from_policy ? q->a_next : q->batch.action;
     for (int i = 0; i < B * d; i++)
         q->a0[i] = unsquash_action((enum squash)q->o.squash, a[i]);
     policy_noise(&q->policy, q->tau, q->h, q->a_tau, q->a0, B, &q->rng_score);
 
     /* S = grad log sum_i exp(Q_theta(s, a~_i)/T), a~_i ~ N(a_tau, h I), i = 1 .. K */
+    log_phase(log, "score");
     twin_energy_prepare(&q->energy, compute, s, B, q->temperature.T);
     spread_temperatures(q);
     estimate_scores(q);
 
     /* Update phi by minimising |f_phi(s, a_tau, tau) - S|^2 */
+    log_phase(log, "actor");
     double actor_loss = policy_fit(&q->policy, s, q->a_tau, q->tau, q->h, q->log_T, q->S, B,
                                    q->o.loss_weight == DQS_WEIGHT_LAMBDA);
 
     /* theta bar <- eta theta + (1 - eta) theta bar */
+    log_phase(log, "blend");
     twin_blend(compute, &q->critics, q->o.eta);
 
     /* [DEV] T follows the critic, in the modes that do. */
     if (temperature_wants_probe(&q->temperature, q->updates))
         temperature_probe(&q->temperature, compute, &q->energy, &q->rng_temperature);
 
+    log_phase(log, "rest");
     q->updates++;
     log_add(log, "train/critic_loss", critic_loss);
     log_add(log, "train/actor_loss", actor_loss);

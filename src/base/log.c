@@ -60,3 +60,9 @@ void log_clear(struct log_sink *sink)
     if (sink)
         sink->count = 0;
 }
+
+void log_phase(struct log_sink *sink, const char *name)
+{
+    if (sink && sink->phases)
+        phase_begin(sink->phases, name);
+}

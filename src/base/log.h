@@ -2,11 +2,13 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include "phase.h"
 #include <stdarg.h>
 
 /* Means of named numbers since the last flush. Fixed capacity, no allocation. */
 #define LOG_CAPACITY 96
 struct log_sink {
+    struct phase_clock *phases; /* NULL: nobody measures */
     int count;
     struct {
         const char *name; /* a literal: "train/critic_loss" */
@@ -17,6 +19,8 @@ struct log_sink {
 void log_add(struct log_sink *sink, const char *name, double value); /* mean over calls; sink may be NULL */
 void log_set(struct log_sink *sink, const char *name, double value); /* last value wins */
 double log_mean(const struct log_sink *sink, const char *name);      /* NaN if absent */
-void log_clear(struct log_sink *sink);
+void log_clear(struct log_sink *sink);                               /* the clock goes on */
+/* The time from here on belongs to this phase; sink may be NULL. */
+void log_phase(struct log_sink *sink, const char *name);
 
 #endif

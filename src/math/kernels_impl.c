@@ -13,22 +13,50 @@
 #define TEXT(a) TEXT2(a)
 
 /* ---------------------------------------------------------------- products */
-/* One to three rows: library calls cost more than the work, and after a ReLU half of the inputs are zero. */
+/* One to three rows: library calls cost more than the work, and after a ReLU half of the inputs are zero. The others are listed
+ * first, so that the inner loop has no branch; it adds their rows of B into `vectors` registers, a constant where called. */
+enum { LISTED = 512 };
+
+SIMD void add_listed(float *y, const float *x, const int *list, int count, const float *b, int ldb, const int vectors)
+{
+    vf sum[4];
+    for (int v = 0; v < vectors; v++)
+        sum[v] = vf_load(y + v * VW);
+    for (int i = 0; i < count; i++) {
+        const float *row = b + (size_t)list[i] * ldb;
+        vf xi = vf_all(x[list[i]]);
+        for (int v = 0; v < vectors; v++)
+            sum[v] += xi * vf_load(row + v * VW);
+    }
+    for (int v = 0; v < vectors; v++)
+        vf_store(y + v * VW, sum[v]);
+}
+
+static void row_times_matrix(float *y, const float *x, const float *b, int n, int k, int ldb)
+{
+    int list[LISTED], count = 0, j = 0;
+    for (int i = 0; i < k; i++) {
+        list[count] = i;
+        count += x[i] != 0;
+    }
+    for (; j + 4 * VW <= n; j += 4 * VW)
+        add_listed(y + j, x, list, count, b + j, ldb, 4);
+    for (; j + VW <= n; j += VW)
+        add_listed(y + j, x, list, count, b + j, ldb, 1);
+    for (; j < n; j++)
+        for (int i = 0; i < count; i++)
+            y[j] += x[list[i]] * b[(size_t)list[i] * ldb + j];
+}
+
 static void rows_times_matrix(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb,
                               int ldc, float beta)
 {
     for (int r = 0; r < m; r++) {
         float *y = c + (size_t)r * ldc;
-        const float *x = a + (size_t)r * lda;
         if (beta == 0)
             memset(y, 0, sizeof *y * (size_t)n);
-        for (int i = 0; i < k; i++) {
-            if (x[i] == 0)
-                continue;
-            const float *row = b + (size_t)i * ldb;
-            for (int j = 0; j < n; j++)
-                y[j] += x[i] * row[j];
-        }
+        for (int i = 0; i < k; i += LISTED)
+            row_times_matrix(y, a + (size_t)r * lda + i, b + (size_t)i * ldb, n, k - i < LISTED ? k - i : LISTED, ldb);
     }
 }
 
