@@ -33,7 +33,7 @@ def test_resume_is_exact_in_the_middle_of_an_episode(task, tmp_path):
 
 def test_every_run_records_the_version_of_mujoco(tmp_path):
     assert dqs("train", TASKS[0], *SMALL, "--steps", 10, "--out", tmp_path / "run").returncode == 0
-    notes = [line for line in (tmp_path / "run" / "config.yaml").read_text().splitlines() if "mujoco" in line]
+    notes = [line for line in (tmp_path / "run" / "config.yaml").read_text().splitlines() if line.startswith("recorded_mujoco:")]
     assert len(notes) == 1 and notes[0].rstrip("\"'")[-1].isdigit(), notes
 
 
