@@ -18,6 +18,15 @@ static bool usable(const dqs_env_type *type)
     return status != DQS_E_UNSUPPORTED;
 }
 
+/* MuJoCo 2 normalises quaternions anew whenever a state is set, which may change their last digit. */
+static void assert_same_state(const double *one, const double *other, int n)
+{
+    if (!strstr(dqs_version(), "mujoco 2."))
+        assert_memory_equal(one, other, sizeof *one * (size_t)n);
+    for (int i = 0; i < n; i++)
+        assert_near(one[i], other[i], 1e-12 * (1.0 + fabs(other[i])));
+}
+
 /* ---------------------------------------------------------------- batch */
 static void test_state_is_exact_for_every_env(void **unused)
 {
@@ -66,7 +75,7 @@ static void test_state_is_exact_for_every_env(void **unused)
         state[spec->state_dim - 1] = 5.0;
         assert_int_equal(dqs_env_set_state(b, state, obs_b, &error), DQS_OK);
         assert_int_equal(dqs_env_get_state(b, again, &error), DQS_OK);
-        assert_memory_equal(state, again, sizeof(double) * (size_t)spec->state_dim);
+        assert_same_state(state, again, spec->state_dim);
         dqs_env_free(a);
         dqs_env_free(b);
     }
