@@ -3,8 +3,8 @@
     .venv/bin/python bench/peers/dm_control_steps.py [--tasks a,b] [--seconds 0.5] [--program build/dqs]
 
 Prints a Markdown table. One core is one thread of ours against one Python process; two cores are two threads against two
-processes. Tasks are taken in turn, ours and theirs right after each other, best of three; dm_control's episodes start
-anew as in training.
+processes. Tasks are taken in turn, ours and theirs right after each other, best of several; the ratio to the bare loop is the
+median of pairs of turns.
 """
 import argparse
 import json
@@ -60,7 +60,7 @@ def main():
             alone = processes.apply(python_loop, (task, options.seconds))
             both = sum(processes.starmap(python_loop, [(task, options.seconds, seed) for seed in (0, 1)]))
             mine, bare, batch = one["steps_per_second"], one["bare_steps_per_second"], two["batch_steps_per_second"]
-            print(f"| {task} | {mine:,.0f} | {bare:,.0f} | {bare / mine:.3f} | {alone:,.0f} | {mine / alone:.1f} | "
+            print(f"| {task} | {mine:,.0f} | {bare:,.0f} | {one['ratio']:.3f} | {alone:,.0f} | {mine / alone:.1f} | "
                   f"{batch:,.0f} | {both:,.0f} | {batch / both:.1f} |", flush=True)
 
 
