@@ -54,7 +54,8 @@ static double play_bare(struct bench_task *t, dqs_error *error)
     for (int i = 0; i < STEPS; i++) {
         for (int j = 0; j < t->spec.act_dim; j++) {
             double low = t->spec.act_low[j], high = t->spec.act_high[j];
-            d->ctrl[j] = (float)(0.5 * (low + high) + 0.5 * (high - low) * t->action[i * t->spec.act_dim + j]);
+            d->ctrl[j] =
+                (float)(0.5 * (low + high) + 0.5 * (high - low) * t->action[i * t->spec.act_dim + j]);
         }
         for (int n = 0; n < t->dmc->task->substeps; n++)
             mj->mj_step(m, d);
@@ -94,7 +95,7 @@ static dqs_status time_batch(struct bench_row *row, struct bench_task *t, int th
     struct pool *pool = pool_create(threads);
     int lanes = 16; /* as in an evaluation */
     dqs_status status = pool ? env_batch_create(&batch, &arena, t->type, "", lanes, 1, pool, error)
-                                      : fail(error, DQS_E_MEMORY, "bench: out of memory");
+                             : fail(error, DQS_E_MEMORY, "bench: out of memory");
     float *actions = calloc((size_t)(lanes * t->spec.act_dim), sizeof *actions);
     if (status == DQS_OK)
         status = env_batch_reset(batch, error);
@@ -103,7 +104,8 @@ static dqs_status time_batch(struct bench_row *row, struct bench_task *t, int th
         double from = clock_seconds();
         for (int s = 0; status == DQS_OK && s < STEPS; s++) {
             for (int lane = 0; lane < lanes; lane++)
-                memcpy(actions + lane * t->spec.act_dim, t->action + ((s + 17 * lane) % STEPS) * t->spec.act_dim,
+                memcpy(actions + lane * t->spec.act_dim,
+                       t->action + ((s + 17 * lane) % STEPS) * t->spec.act_dim,
                        (size_t)t->spec.act_dim * sizeof *actions);
             status = env_batch_step(batch, actions, error);
         }
@@ -131,8 +133,8 @@ static dqs_status bench_task(struct bench_row *row, const dqs_env_type *type, in
     t.mapped = calloc((size_t)t.spec.act_dim, sizeof *t.mapped);
     t.obs = calloc((size_t)t.spec.obs_dim, sizeof *t.obs);
     t.start = calloc((size_t)t.spec.state_dim, sizeof *t.start);
-    dqs_status status = t.action && t.mapped && t.obs && t.start ? DQS_OK
-                                                                 : fail(error, DQS_E_MEMORY, "bench: out of memory");
+    dqs_status status =
+        t.action && t.mapped && t.obs && t.start ? DQS_OK : fail(error, DQS_E_MEMORY, "bench: out of memory");
     for (int i = 0; status == DQS_OK && i < STEPS * t.spec.act_dim; i++)
         t.action[i] = (float)(2.0 * rng_uniform(&rng) - 1.0);
     if (status == DQS_OK)

@@ -63,11 +63,11 @@ struct probe {
 /* Which number of which array `place` is; false if of none. */
 static bool find_place(const mjModel *m, const double *place, const char **field, long *index)
 {
-#define LOOK(name, count)                                            \
-    if (place >= m->name && place < m->name + (count)) {             \
-        *field = #name;                                              \
-        *index = (long)(place - m->name);                            \
-        return true;                                                 \
+#define LOOK(name, count)                                \
+    if (place >= m->name && place < m->name + (count)) { \
+        *field = #name;                                  \
+        *index = (long)(place - m->name);                \
+        return true;                                     \
     }
     EDITABLE(LOOK)
 #undef LOOK

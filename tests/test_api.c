@@ -126,8 +126,7 @@ static void assert_same_state(const char *a, const char *b)
 }
 
 /* The built-in tasks and one of MuJoCo's; test_dmc_cli.py does it on all of those. */
-static const char *const resumed_tasks[] = {"gmm",      "maze", "maze-small",
-                                            "pendulum",
+static const char *const resumed_tasks[] = {"gmm",         "maze", "maze-small", "pendulum",
 #ifdef HAVE_MUJOCO
                                             "cheetah-run",
 #endif
@@ -370,12 +369,9 @@ static void presets_are_sound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resume_is_exact),
-        cmocka_unit_test(stop_from_a_signal),
-        cmocka_unit_test(policy_acts_like_the_run),
-        cmocka_unit_test(evaluation_keeps_a_trace),
-        cmocka_unit_test(agent_saves_and_loads),
-        cmocka_unit_test(wrong_use_is_told),
+        cmocka_unit_test(resume_is_exact),          cmocka_unit_test(stop_from_a_signal),
+        cmocka_unit_test(policy_acts_like_the_run), cmocka_unit_test(evaluation_keeps_a_trace),
+        cmocka_unit_test(agent_saves_and_loads),    cmocka_unit_test(wrong_use_is_told),
         cmocka_unit_test(presets_are_sound),
     };
     return cmocka_run_group_tests(tests, make_base, remove_base);

@@ -98,8 +98,9 @@ static void test_divergence_is_an_error_with_the_step(void **unused)
     t.type->close(t.dmc);
 }
 
-static const char small[] = "<mujoco><size memory=\"1K\"/><worldbody><geom type=\"plane\" size=\"1 1 1\"/><body pos=\"0 0 .1\">"
-                            "<freejoint/><geom size=\".2\"/></body></worldbody></mujoco>";
+static const char small[] =
+    "<mujoco><size memory=\"1K\"/><worldbody><geom type=\"plane\" size=\"1 1 1\"/><body pos=\"0 0 .1\">"
+    "<freejoint/><geom size=\".2\"/></body></worldbody></mujoco>";
 
 static void step_small(void *argument)
 {

@@ -82,8 +82,7 @@ static void test_products(void **state)
 {
     (void)state;
     static const int sizes[][3] = {{1, 16, 3},   {2, 33, 17},    {3, 48, 48},    {4, 7, 5}, {5, 1, 64},
-                                   {64, 256, 9}, {100, 48, 112}, {17, 128, 256}, {1, 1, 1},
-                                   {23, 80, 300}};
+                                   {64, 256, 9}, {100, 48, 112}, {17, 128, 256}, {1, 1, 1}, {23, 80, 300}};
     static const float betas[] = {0, 1, 0.5f};
     FOR_KERNELS(k)
     for (size_t s = 0; s < COUNT(sizes); s++)

@@ -272,8 +272,7 @@ static void assert_same_table(const char *a, const char *b, const char *file)
 }
 
 /* The built-in tasks and one of MuJoCo's; test_dmc_cli.py does it on all of those. */
-static const char *const resumed_tasks[] = {"gmm",      "maze", "maze-small",
-                                            "pendulum",
+static const char *const resumed_tasks[] = {"gmm",         "maze", "maze-small", "pendulum",
 #ifdef HAVE_MUJOCO
                                             "cheetah-run",
 #endif

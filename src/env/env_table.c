@@ -11,8 +11,8 @@
 #include <string.h>
 
 #define DMC_ROW(symbol, name, doc) &symbol##_type,
-const dqs_env_type *const env_table[] = {&gmm_type,      &maze_type, &maze_small_type,
-                                         &pendulum_type, DMC_TYPES(DMC_ROW) NULL};
+const dqs_env_type *const env_table[] = {&gmm_type, &maze_type, &maze_small_type, &pendulum_type,
+                                         DMC_TYPES(DMC_ROW) NULL};
 
 static int plain(char c)
 {
@@ -141,7 +141,8 @@ static dqs_status unknown(const char *name, dqs_error *error)
             snprintf(near + used, sizeof near - used, "%s%s", used ? ", " : "", env_table[i]->name);
     }
     return fail(error, DQS_E_UNKNOWN,
-                "environment '%.60s': there is none of that name; %s%s%stype `dqs envs` for the list, or give the path "
+                "environment '%.60s': there is none of that name; %s%s%stype `dqs envs` for the list, or "
+                "give the path "
                 "of a plug-in (./name.so)",
                 name, near[0] ? "near it: " : "", near, near[0] ? "; " : "");
 }

@@ -17,7 +17,8 @@
  * first, so that the inner loop has no branch; it adds their rows of B into `vectors` registers, a constant where called. */
 enum { LISTED = 512 };
 
-SIMD void add_listed(float *y, const float *x, const int *list, int count, const float *b, int ldb, const int vectors)
+SIMD void add_listed(float *y, const float *x, const int *list, int count, const float *b, int ldb,
+                     const int vectors)
 {
     vf sum[4];
     for (int v = 0; v < vectors; v++)
@@ -56,7 +57,8 @@ static void rows_times_matrix(float *c, const float *a, const float *b, int m, i
         if (beta == 0)
             memset(y, 0, sizeof *y * (size_t)n);
         for (int i = 0; i < k; i += LISTED)
-            row_times_matrix(y, a + (size_t)r * lda + i, b + (size_t)i * ldb, n, k - i < LISTED ? k - i : LISTED, ldb);
+            row_times_matrix(y, a + (size_t)r * lda + i, b + (size_t)i * ldb, n,
+                             k - i < LISTED ? k - i : LISTED, ldb);
     }
 }
 
@@ -448,6 +450,7 @@ static float softmax(float *w, int n)
 }
 
 const struct kernels PASTE(kernels_, KERNELS_NAME) = {
-    TEXT(KERNELS_NAME), gemm_nn,     gemm_nt, gemm_tn, pack, gemm_packed, layer_forward, layer_backward, add_inputs, project,
-    project_backward,   column_sums, adam,    blend,   uniforms,      normals,        softmax,
+    TEXT(KERNELS_NAME), gemm_nn,    gemm_nt, gemm_tn,          pack,        gemm_packed, layer_forward,
+    layer_backward,     add_inputs, project, project_backward, column_sums, adam,        blend,
+    uniforms,           normals,    softmax,
 };

@@ -234,7 +234,7 @@ static float softmax(float *w, int n)
 }
 
 const struct kernels kernels_ref = {
-    "ref",          gemm_nn,    gemm_nt,  gemm_tn, pack, gemm_packed,          layer_forward,
-    layer_backward, add_inputs, project,  project_backward, column_sums,
-    adam,           blend,      uniforms, normals,          softmax,
+    "ref",          gemm_nn,    gemm_nt, gemm_tn,          pack,        gemm_packed, layer_forward,
+    layer_backward, add_inputs, project, project_backward, column_sums, adam,        blend,
+    uniforms,       normals,    softmax,
 };

@@ -45,8 +45,8 @@ SIMD void fill_panel(float *panel, const float *data, ptrdiff_t row, ptrdiff_t c
 }
 
 /* rows x vectors of C, both constants where it is called. */
-SIMD void product_block(float *c, int ldc, const float *a, ptrdiff_t a_row, ptrdiff_t a_column, const float *panel,
-                        int depth, float beta, const int rows, const int vectors)
+SIMD void product_block(float *c, int ldc, const float *a, ptrdiff_t a_row, ptrdiff_t a_column,
+                        const float *panel, int depth, float beta, const int rows, const int vectors)
 {
     vf sum[PRODUCT_ROWS][2];
     for (int r = 0; r < rows; r++)
@@ -71,9 +71,10 @@ SIMD void product_rows(float *c, int ldc, struct matrix a, const float *panel, i
                        const int vectors)
 {
     int r = 0;
-#define PRODUCT_WHILE(rows)                                                                                       \
-    for (; r + (rows) <= m; r += (rows))                                                                          \
-    product_block(c + (size_t)r * ldc, ldc, a.data + r * a.row, a.row, a.column, panel, depth, beta, rows, vectors)
+#define PRODUCT_WHILE(rows)                                                                                \
+    for (; r + (rows) <= m; r += (rows))                                                                   \
+    product_block(c + (size_t)r * ldc, ldc, a.data + r * a.row, a.row, a.column, panel, depth, beta, rows, \
+                  vectors)
 #if VW == 16
     PRODUCT_WHILE(12);
     PRODUCT_WHILE(8);
@@ -87,8 +88,8 @@ SIMD void product_rows(float *c, int ldc, struct matrix a, const float *panel, i
 }
 
 /* Columns that are not whole vectors: made in a place of their own and copied. */
-static void product_ragged(float *c, int ldc, struct matrix a, const float *panel, int m, int width, int depth,
-                           float beta)
+static void product_ragged(float *c, int ldc, struct matrix a, const float *panel, int m, int width,
+                           int depth, float beta)
 {
     float place[PRODUCT_ROWS * PRODUCT_COLUMNS];
     for (int r = 0; r < m; r += PRODUCT_ROWS) {
@@ -104,7 +105,8 @@ static void product_ragged(float *c, int ldc, struct matrix a, const float *pane
 }
 
 /* One panel's columns of C. */
-SIMD void product_columns(float *c, int ldc, struct matrix a, const float *panel, int m, int width, int depth, float beta)
+SIMD void product_columns(float *c, int ldc, struct matrix a, const float *panel, int m, int width, int depth,
+                          float beta)
 {
     if (width == PRODUCT_COLUMNS)
         product_rows(c, ldc, a, panel, m, depth, beta, 2);
@@ -125,7 +127,8 @@ static void product_pack(float *packed, struct matrix b, int k, int n)
         fill_panel(packed, b.data + j * b.column, b.row, b.column, k, product_width(n, j));
 }
 
-static void product_packed(float *c, int ldc, struct matrix a, const float *packed, int m, int n, int k, float beta)
+static void product_packed(float *c, int ldc, struct matrix a, const float *packed, int m, int n, int k,
+                           float beta)
 {
     for (int j = 0; j < n; j += PRODUCT_COLUMNS, packed += (size_t)k * PRODUCT_COLUMNS)
         product_columns(c + j, ldc, a, packed, m, product_width(n, j), k, beta);
@@ -135,7 +138,8 @@ enum { PRODUCT_PANELS = 128 / PRODUCT_COLUMNS };
 
 /* C [m x n] = beta C + A^T B, A [k x m], B [k x n]. The numbers of A that a block needs lie in as many places as the sum is deep, so
  * they are copied too, and then used for all panels. */
-static void product_tn(float *c, int ldc, const float *a, int lda, const float *b, int ldb, int m, int n, int k, float beta)
+static void product_tn(float *c, int ldc, const float *a, int lda, const float *b, int ldb, int m, int n,
+                       int k, float beta)
 {
     float panels[PRODUCT_PANELS * PRODUCT_DEPTH * PRODUCT_COLUMNS] __attribute__((aligned(64)));
     float block[PRODUCT_DEPTH * PRODUCT_ROWS];
@@ -152,8 +156,8 @@ static void product_tn(float *c, int ldc, const float *a, int lda, const float *
                     memcpy(block + d * rows, a + (size_t)(i + d) * lda + r, sizeof *block * (size_t)rows);
                 panel = panels;
                 for (int j = j0; j < j1; j += PRODUCT_COLUMNS, panel += PRODUCT_DEPTH * PRODUCT_COLUMNS)
-                    product_columns(c + (size_t)r * ldc + j, ldc, (struct matrix){block, 1, rows}, panel, rows,
-                                    product_width(j1, j), depth, i == 0 ? beta : 1.0f);
+                    product_columns(c + (size_t)r * ldc + j, ldc, (struct matrix){block, 1, rows}, panel,
+                                    rows, product_width(j1, j), depth, i == 0 ? beta : 1.0f);
             }
         }
 }

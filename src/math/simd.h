@@ -72,7 +72,8 @@ typedef float v8 __attribute__((vector_size(32)));
 SIMD float vf_sum(vf x)
 {
 #if VW == 16
-    v8 e = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7) + __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
+    v8 e = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7) +
+           __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
 #else
     v8 e = x;
 #endif

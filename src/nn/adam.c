@@ -59,7 +59,8 @@ double adam_step(const struct compute *compute, struct adam *adam, float *params
     return norm;
 }
 
-double adam_net(const struct compute *compute, struct adam *adam, struct net *net, struct net *gradient, double max_norm)
+double adam_net(const struct compute *compute, struct adam *adam, struct net *net, struct net *gradient,
+                double max_norm)
 {
     net_changed(net);
     return adam_step(compute, adam, net->params, gradient->params, max_norm);

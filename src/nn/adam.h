@@ -22,7 +22,8 @@ void adam_create(struct adam *adam, struct arena *arena, size_t n, double lr, do
 double adam_step(const struct compute *compute, struct adam *adam, float *params, float *gradient,
                  double max_norm);
 /* The same on a network. */
-double adam_net(const struct compute *compute, struct adam *adam, struct net *net, struct net *gradient, double max_norm);
+double adam_net(const struct compute *compute, struct adam *adam, struct net *net, struct net *gradient,
+                double max_norm);
 void adam_visit(struct adam *adam, struct visitor *visitor, const char *name);
 
 /* target += eta (source - target) */

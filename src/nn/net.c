@@ -163,7 +163,8 @@ static void fill_bias(const struct net *net, float *z, int rows)
 static void enter(const struct kernels *k, const struct net *net, float *z, const float *x, int rows)
 {
     fill_bias(net, z, rows);
-    k->gemm_packed(z, x, net->packs->weight[0], rows, net->spec.width, net->spec.in, net->spec.in, net->spec.width, 1);
+    k->gemm_packed(z, x, net->packs->weight[0], rows, net->spec.width, net->spec.in, net->spec.in,
+                   net->spec.width, 1);
 }
 
 void net_part(const struct kernels *k, const struct net *net, float *z, const float *x_part, int rows,
@@ -181,7 +182,8 @@ static float *at_row(float *matrix, int row, int width)
     return matrix ? matrix + (size_t)row * width : NULL;
 }
 
-static void times_weight(const struct kernels *k, const struct net *net, float *z, const float *x, int layer, int rows)
+static void times_weight(const struct kernels *k, const struct net *net, float *z, const float *x, int layer,
+                         int rows)
 {
     int in = fan_in(&net->spec, layer), w = net->spec.width;
     if (rows <= NET_FEW)

@@ -28,7 +28,7 @@ struct net_spec {
 
 /* The weights once more, packed for products: a copy that net_pack makes when it is out of date. */
 struct net_packs {
-    const struct kernels *weight_by, *transposed_by; /* whose packing is up to date; NULL: nobody's */
+    const struct kernels *weight_by, *transposed_by;    /* whose packing is up to date; NULL: nobody's */
     float *weight[NET_LAYERS], *transposed[NET_LAYERS]; /* of the first layer no transpose */
 };
 

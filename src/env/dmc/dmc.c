@@ -148,8 +148,7 @@ static dqs_status load_model(struct dmc *dmc, dqs_error *error)
     char *composed = dmc->task->compose ? dmc->task->compose(dmc->task, text) : NULL;
     if (dmc->task->compose && !composed)
         return fail(error, DQS_E_MEMORY, "%s: out of memory", dmc->name);
-    dqs_status status =
-        mujoco_compile(dmc->mj, &dmc->m, dmc->task->model, composed ? composed : text, error);
+    dqs_status status = mujoco_compile(dmc->mj, &dmc->m, dmc->task->model, composed ? composed : text, error);
     free(composed);
     return status;
 }
@@ -192,7 +191,8 @@ static dqs_status prepare(struct dmc *dmc, dqs_error *error)
     for (int i = 0; i < dmc->n_edits; i++)
         dmc->edit_start[i] = *dmc->edit[i];
     for (size_t i = 0; i < nu; i++) {
-        const double *range = dmc->m->actuator_ctrlrange + 2 * i; /* a learner needs bounds even where MuJoCo has none */
+        const double *range =
+            dmc->m->actuator_ctrlrange + 2 * i; /* a learner needs bounds even where MuJoCo has none */
         dmc->act_low[i] = range[0] < range[1] ? (float)range[0] : -1.0f;
         dmc->act_high[i] = range[0] < range[1] ? (float)range[1] : 1.0f;
     }

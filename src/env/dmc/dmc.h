@@ -20,12 +20,12 @@ struct dmc_name {
 };
 
 struct dmc_task {
-    const char *model;             /* MJCF file of models/, without .xml */
-    const struct dmc_name *names;  /* may be NULL */
-    int substeps;                  /* physics steps in a control step */
-    int max_steps;                 /* control steps in an episode; 0: 1000, as in all tasks but lqr */
+    const char *model;            /* MJCF file of models/, without .xml */
+    const struct dmc_name *names; /* may be NULL */
+    int substeps;                 /* physics steps in a control step */
+    int max_steps;                /* control steps in an episode; 0: 1000, as in all tasks but lqr */
     int obs_dim;
-    double parameter;              /* the domain's own: a wanted speed, the size of a target */
+    double parameter; /* the domain's own: a wanted speed, the size of a target */
     /* Optional: the model's text for this task, made from the file's; malloc'd, NULL if memory is short. */
     char *(*compose)(const struct dmc_task *task, const char *text);
     /* Optional, after loading: edits of the model that last, and dmc_edits for those made at each reset. */
@@ -49,7 +49,7 @@ struct dmc {
     double **edit;      /* n_edits places in the model */
     double *edit_start; /* what stands there before each reset, whatever state was set in between */
     int n_edits;
-    bool short_of_memory; /* in dmc_edits, which cannot say so */
+    bool short_of_memory;      /* in dmc_edits, which cannot say so */
     float *act_low, *act_high; /* nu */
     double *obs;               /* obs_dim: the last observation, before it becomes float32 */
 };
@@ -59,7 +59,8 @@ static inline const double *dmc_sensor(const struct dmc *dmc, int name)
 {
     return dmc->d->sensordata + dmc->id[name];
 }
-static inline const double *dmc_xmat(const struct dmc *dmc, int body_name) /* 3x3, row-major: 0 xx, 2 xz, 8 zz */
+static inline const double *dmc_xmat(const struct dmc *dmc,
+                                     int body_name) /* 3x3, row-major: 0 xx, 2 xz, 8 zz */
 {
     return dmc->d->xmat + 9 * dmc->id[body_name];
 }

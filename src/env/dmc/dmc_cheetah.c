@@ -32,5 +32,10 @@ static double run(const struct dmc *dmc)
     return tolerance(dmc_sensor(dmc, SPEED)[0], 10.0, INFINITY, 10.0, TOLERANCE_LINEAR, 0.0);
 }
 
-const struct dmc_task cheetah_run_task = {
-    .model = "cheetah", .names = names, .substeps = 1, .obs_dim = 17, .reset = settle, .observe = observe, .reward = run};
+const struct dmc_task cheetah_run_task = {.model = "cheetah",
+                                          .names = names,
+                                          .substeps = 1,
+                                          .obs_dim = 17,
+                                          .reset = settle,
+                                          .observe = observe,
+                                          .reward = run};

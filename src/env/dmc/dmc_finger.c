@@ -110,9 +110,9 @@ static double turn(const struct dmc *dmc)
     return distance_to_target(dmc) <= 0.0;
 }
 
-#define TURN                                                                                             \
-    .model = "finger", .names = names, .substeps = 2, .obs_dim = 12, .ready = ready_turn, .reset = reset_turn, \
-    .observe = observe_turn, .reward = turn
+#define TURN                                                                              \
+    .model = "finger", .names = names, .substeps = 2, .obs_dim = 12, .ready = ready_turn, \
+    .reset = reset_turn, .observe = observe_turn, .reward = turn
 
 const struct dmc_task finger_spin_task = {.model = "finger",
                                           .names = names,

@@ -4,10 +4,8 @@
 #include <math.h>
 
 enum { TORSO, TARGET, MOUTH };
-static const struct dmc_name names[] = {[TORSO] = {mjOBJ_BODY, "torso"},
-                                        [TARGET] = {mjOBJ_GEOM, "target"},
-                                        [MOUTH] = {mjOBJ_GEOM, "mouth"},
-                                        {0}};
+static const struct dmc_name names[] = {
+    [TORSO] = {mjOBJ_BODY, "torso"}, [TARGET] = {mjOBJ_GEOM, "target"}, [MOUTH] = {mjOBJ_GEOM, "mouth"}, {0}};
 
 enum { ROOT_POSITIONS = 7, HINGES = 7 }; /* the free joint stands first */
 

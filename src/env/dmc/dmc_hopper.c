@@ -44,7 +44,17 @@ static double hop(const struct dmc *dmc)
     return standing(dmc) * tolerance(dmc_sensor(dmc, SPEED)[0], 2.0, INFINITY, 1.0, TOLERANCE_LINEAR, 0.5);
 }
 
-const struct dmc_task hopper_stand_task = {
-    .model = "hopper", .names = names, .substeps = 4, .obs_dim = 15, .reset = reset, .observe = observe, .reward = stand};
-const struct dmc_task hopper_hop_task = {
-    .model = "hopper", .names = names, .substeps = 4, .obs_dim = 15, .reset = reset, .observe = observe, .reward = hop};
+const struct dmc_task hopper_stand_task = {.model = "hopper",
+                                           .names = names,
+                                           .substeps = 4,
+                                           .obs_dim = 15,
+                                           .reset = reset,
+                                           .observe = observe,
+                                           .reward = stand};
+const struct dmc_task hopper_hop_task = {.model = "hopper",
+                                         .names = names,
+                                         .substeps = 4,
+                                         .obs_dim = 15,
+                                         .reset = reset,
+                                         .observe = observe,
+                                         .reward = hop};

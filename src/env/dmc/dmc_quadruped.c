@@ -28,7 +28,8 @@ static dqs_status reset(struct dmc *dmc, struct rng *rng, dqs_error *error)
 {
     double quat[4];
     dmc_random_quaternion(rng, quat);
-    for (double height = 0.0; height < 10.0; height += 0.01) { /* summed, as in the suite: the digits are its own */
+    for (double height = 0.0; height < 10.0;
+         height += 0.01) { /* summed, as in the suite: the digits are its own */
         dmc_clear(dmc);
         dmc->d->qpos[0] = dmc->d->qpos[1] = 0.0;
         dmc->d->qpos[2] = height;
@@ -37,7 +38,8 @@ static dqs_status reset(struct dmc *dmc, struct rng *rng, dqs_error *error)
         if (dmc->d->ncon == 0)
             return DQS_OK;
     }
-    return fail(error, DQS_E_ENV, "%s: no start without contacts up to 10 m; is the model damaged?", dmc->name);
+    return fail(error, DQS_E_ENV, "%s: no start without contacts up to 10 m; is the model damaged?",
+                dmc->name);
 }
 
 /* 78: hinge angles and velocities, activations, velocity, upright, acceleration, turning rate; forces and torques at
@@ -65,7 +67,7 @@ static double move(const struct dmc *dmc)
            tolerance(dmc_sensor(dmc, VELOCIMETER)[0], wanted, INFINITY, wanted, TOLERANCE_LINEAR, 0.5);
 }
 
-#define QUADRUPED                                                                              \
+#define QUADRUPED                                                                                       \
     .model = "quadruped", .names = names, .substeps = 4, .obs_dim = 78, .ready = ready, .reset = reset, \
     .observe = observe, .reward = move
 

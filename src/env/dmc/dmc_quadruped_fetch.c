@@ -35,13 +35,13 @@ static const double floor_size = 15.0, ball_drop = 2.0;
     "<geom name='" name "' type='plane' pos='" place "' zaxis='" normal "' size='" size \
     "' condim='3' material='floor'/>"
 static const char yard[] = WALL("wall_px", "-15.7 0 .7", "1 0 1", "1 15 .5")
-    WALL("wall_py", "0 -15.7 .7", "0 1 1", "15 1 .5")
-    WALL("wall_nx", "15.7 0 .7", "-1 0 1", "1 15 .5")
-    WALL("wall_ny", "0 15.7 .7", "0 -1 1", "15 1 .5")
-    "<site name='target' type='cylinder' pos='0 0 .05' size='.4 .06' rgba='.83 .25 .30 .8'/>"
-    "<body name='ball' pos='0 0 3'><freejoint name='ball_root'/>"
-    "<geom name='ball' type='sphere' size='.15' condim='6' friction='.7 .005 .005' priority='1'"
-    " solref='-10000 -30' rgba='.83 .25 .30 1'/></body>";
+    WALL("wall_py", "0 -15.7 .7", "0 1 1", "15 1 .5") WALL("wall_nx", "15.7 0 .7", "-1 0 1", "1 15 .5") WALL(
+        "wall_ny", "0 15.7 .7", "0 -1 1",
+        "15 1 .5") "<site name='target' type='cylinder' pos='0 0 .05' size='.4 .06' rgba='.83 .25 .30 .8'/>"
+                   "<body name='ball' pos='0 0 3'><freejoint name='ball_root'/>"
+                   "<geom name='ball' type='sphere' size='.15' condim='6' friction='.7 .005 .005' "
+                   "priority='1'"
+                   " solref='-10000 -30' rgba='.83 .25 .30 1'/></body>";
 
 static char *add_yard(const struct dmc_task *task, const char *text)
 {

@@ -47,7 +47,7 @@ static double reach(const struct dmc *dmc)
     return sqrt(to[0] * to[0] + to[1] * to[1]) <= radii;
 }
 
-#define REACHER                                                                                     \
+#define REACHER                                                                                      \
     .model = "reacher", .names = names, .substeps = 1, .obs_dim = 6, .ready = ready, .reset = reset, \
     .observe = observe, .reward = reach
 

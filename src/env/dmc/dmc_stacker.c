@@ -9,10 +9,10 @@ static const double pi = 3.14159265358979323846;
 enum { TARGET = ARM_NEXT, TARGET_GEOM, TARGET_SITE, BOXES };
 /* Of a box its body, its site and the first of its joints. */
 enum { BODY, SITE, JOINT, BOX_NAMES };
-#define BOX(i, box)                                       \
-    [BOXES + BOX_NAMES * (i) + BODY] = {mjOBJ_BODY, box}, \
-    [BOXES + BOX_NAMES * (i) + SITE] = {mjOBJ_SITE, box}, \
-    [BOXES + BOX_NAMES * (i) + JOINT] = {mjOBJ_JOINT, box "_x"}
+#define BOX(i, box)                                                                  \
+    [BOXES + BOX_NAMES * (i) + BODY] = {mjOBJ_BODY, box},                            \
+                               [BOXES + BOX_NAMES * (i) + SITE] = {mjOBJ_SITE, box}, \
+                               [BOXES + BOX_NAMES * (i) + JOINT] = {mjOBJ_JOINT, box "_x"}
 #define STACKER_NAMES                                                                     \
     ARM_NAMES, [TARGET] = {mjOBJ_BODY, "target"}, [TARGET_GEOM] = {mjOBJ_GEOM, "target"}, \
                [TARGET_SITE] = {mjOBJ_SITE, "target"}, BOX(0, "box0"), BOX(1, "box1")
@@ -99,7 +99,7 @@ static double stack(const struct dmc *dmc)
     .model = "stacker", .substeps = 10, .compose = compose, .ready = ready, .reset = reset, \
     .observe = observe, .reward = stack
 
-const struct dmc_task stacker_stack_2_task = {
-    STACKER, .names = names_of_two, .obs_dim = ARM_OBSERVED + 16, .parameter = 2};
-const struct dmc_task stacker_stack_4_task = {
-    STACKER, .names = names_of_four, .obs_dim = ARM_OBSERVED + 30, .parameter = 4};
+const struct dmc_task stacker_stack_2_task = {STACKER, .names = names_of_two, .obs_dim = ARM_OBSERVED + 16,
+                                              .parameter = 2};
+const struct dmc_task stacker_stack_4_task = {STACKER, .names = names_of_four, .obs_dim = ARM_OBSERVED + 30,
+                                              .parameter = 4};

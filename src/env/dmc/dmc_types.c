@@ -6,17 +6,17 @@
 #ifdef HAVE_MUJOCO
 #include "dmc.h"
 
-#define DMC_DEFINE(symbol, title, about)                                                      \
-    static const struct dmc_entry symbol##_entry = {title, &symbol##_task};                   \
-    const dqs_env_type symbol##_type = {.size = sizeof(dqs_env_type),                         \
-                                        .name = title,                                        \
-                                        .doc = about,                                         \
-                                        .user = (void *)&symbol##_entry,                      \
-                                        .open = dmc_open,                                     \
-                                        .close = dmc_close,                                   \
-                                        .reset = dmc_reset,                                   \
-                                        .step = dmc_step,                                     \
-                                        .get_state = dmc_get_state,                           \
+#define DMC_DEFINE(symbol, title, about)                                    \
+    static const struct dmc_entry symbol##_entry = {title, &symbol##_task}; \
+    const dqs_env_type symbol##_type = {.size = sizeof(dqs_env_type),       \
+                                        .name = title,                      \
+                                        .doc = about,                       \
+                                        .user = (void *)&symbol##_entry,    \
+                                        .open = dmc_open,                   \
+                                        .close = dmc_close,                 \
+                                        .reset = dmc_reset,                 \
+                                        .step = dmc_step,                   \
+                                        .get_state = dmc_get_state,         \
                                         .set_state = dmc_set_state};
 #else
 static dqs_status absent_open(void **self, dqs_spec *spec, void *user, const char *options, dqs_error *error)

@@ -122,10 +122,11 @@ static void load(void)
     const char *chosen = getenv("MUJOCO_DIR");
     void *library = try_paths();
     if (!library) {
-        snprintf(problem, sizeof problem,
-                 "MuJoCo: cannot load %s%s%.150s; type `make mujoco` in the source folder, or set MUJOCO_DIR to a "
-                 "folder that has it",
-                 MUJOCO_FILE, chosen && chosen[0] ? " from MUJOCO_DIR=" : "", chosen && chosen[0] ? chosen : "");
+        snprintf(
+            problem, sizeof problem,
+            "MuJoCo: cannot load %s%s%.150s; type `make mujoco` in the source folder, or set MUJOCO_DIR to a "
+            "folder that has it",
+            MUJOCO_FILE, chosen && chosen[0] ? " from MUJOCO_DIR=" : "", chosen && chosen[0] ? chosen : "");
         return;
     }
     bool good = true;
@@ -140,10 +141,11 @@ static void load(void)
     void (**user_error)(const char *) = dlsym(library, "mju_user_error");
     void (**user_warning)(const char *) = dlsym(library, "mju_user_warning");
     if (good && api.mj_version() != mjVERSION_HEADER) {
-        snprintf(problem, sizeof problem,
-                 "MuJoCo: the library is version %d, this program was built for %d; type `make mujoco`, or set "
-                 "MUJOCO_DIR to a folder that has " MUJOCO_FILE,
-                 api.mj_version(), mjVERSION_HEADER);
+        snprintf(
+            problem, sizeof problem,
+            "MuJoCo: the library is version %d, this program was built for %d; type `make mujoco`, or set "
+            "MUJOCO_DIR to a folder that has " MUJOCO_FILE,
+            api.mj_version(), mjVERSION_HEADER);
         good = false;
     }
     if (good && (!user_error || !user_warning)) {
