@@ -15,6 +15,7 @@
 #include "bench.h"
 #include "file.h"
 #include "json.h"
+#include "machine.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,23 +37,6 @@ static double parts_ms(const struct bench_training *t)
     return t->act_ms + t->env_ms + t->observe_ms + t->update_ms;
 }
 
-static void read_cpu(char *name, size_t size)
-{
-    char line[300];
-    FILE *info = fopen("/proc/cpuinfo", "r");
-    snprintf(name, size, "unknown");
-    while (info && fgets(line, sizeof line, info)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || !colon)
-            continue;
-        line[strcspn(line, "\n")] = 0;
-        snprintf(name, size, "%s", colon + 1 + strspn(colon + 1, " "));
-        break;
-    }
-    if (info)
-        fclose(info);
-}
-
 /* ---------------------------------------------------------------- JSON */
 static void number(struct json *j, const char *key, double value)
 {
@@ -69,7 +53,7 @@ static void text(struct json *j, const char *key, const char *value)
 static void write_head(struct json *j, const struct bench_choice *c, const char *kernels)
 {
     char cpu[200];
-    read_cpu(cpu, sizeof cpu);
+    machine_cpu(cpu, sizeof cpu);
     text(j, "version", DQS_VERSION);
     text(j, "cpu", cpu);
     number(j, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
@@ -246,7 +230,7 @@ static void machine_name(char *name, size_t size)
     char cpu[200];
     size_t n = 0;
     int depth = 0;
-    read_cpu(cpu, sizeof cpu);
+    machine_cpu(cpu, sizeof cpu);
     for (const char *c = cpu; *c && n + 1 < size; c++) {
         depth += (*c == '(') - (*c == ')');
         if (depth == 0 && (isalnum((unsigned char)*c) || *c == '.'))

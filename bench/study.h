@@ -4,6 +4,7 @@
 #ifndef BENCH_STUDY_H
 #define BENCH_STUDY_H
 
+#include "compute.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,8 +19,8 @@ struct study_options {
 int study_estimator(int argc, char **argv);
 int study_sampler(int argc, char **argv);
 
-/* false, with a line on stderr: not understood. */
-bool study_parse(struct study_options *o, int argc, char **argv);
+/* Reads the words and makes the compute the caller frees. Returns 0, or the exit code after a line on stderr. */
+int study_begin(struct study_options *o, struct compute **compute, int argc, char **argv);
 /* Prints the verdict on `value <= limit` and returns whether it holds. */
 bool study_verdict(const char *what, double value, double limit);
 

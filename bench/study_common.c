@@ -16,7 +16,7 @@ static bool parse_number(long *out, const char *text, long least, long most)
     return true;
 }
 
-bool study_parse(struct study_options *o, int argc, char **argv)
+static bool parse(struct study_options *o, int argc, char **argv)
 {
     *o = (struct study_options){.threads = 1, .seed = 1};
     for (int i = 1; i < argc; i++) {
@@ -44,6 +44,17 @@ bool study_parse(struct study_options *o, int argc, char **argv)
         i++;
     }
     return true;
+}
+
+int study_begin(struct study_options *o, struct compute **compute, int argc, char **argv)
+{
+    dqs_error error;
+    if (!parse(o, argc, argv))
+        return 2;
+    *compute = compute_create(o->threads, "auto", &error);
+    if (!*compute)
+        fprintf(stderr, "dqs: %s\n", error.message);
+    return *compute ? 0 : 1;
 }
 
 bool study_verdict(const char *what, double value, double limit)

@@ -366,14 +366,10 @@ static bool table_fits(const struct target *targets, const struct setting *set, 
 int study_estimator(int argc, char **argv)
 {
     struct study_options o;
-    if (!study_parse(&o, argc, argv))
-        return 2;
-    dqs_error error;
-    struct compute *compute = compute_create(o.threads, "auto", &error);
-    if (!compute) {
-        fprintf(stderr, "dqs: %s\n", error.message);
-        return 1;
-    }
+    struct compute *compute;
+    int code = study_begin(&o, &compute, argc, argv);
+    if (code != 0)
+        return code;
     const struct setting *set = o.quick ? &small : &whole;
     struct target targets[ENERGIES];
     struct rng rng;

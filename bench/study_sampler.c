@@ -242,14 +242,10 @@ static bool verdicts(const struct world *w, const struct result *by_net, struct 
 int study_sampler(int argc, char **argv)
 {
     struct study_options o;
-    if (!study_parse(&o, argc, argv))
-        return 2;
-    dqs_error error;
-    struct compute *compute = compute_create(o.threads, "auto", &error);
-    if (!compute) {
-        fprintf(stderr, "dqs: %s\n", error.message);
-        return 1;
-    }
+    struct compute *compute;
+    int code = study_begin(&o, &compute, argc, argv);
+    if (code != 0)
+        return code;
     struct arena arena = {0};
     struct world *w = arena_new(&arena, struct world, 1);
     struct result by_net[ROWS];

@@ -17,5 +17,5 @@ train() { # SEED
 export -f train
 export out
 printf '%s\n' 0 1 | xargs -P2 -I{} bash -c 'train {}'
-build/dqs plot "$out/cheetah-run-s0" "$out/cheetah-run-s1" >/dev/null 2>&1 || true
+build/dqs plot "$out/cheetah-run-s0" "$out/cheetah-run-s1"
 tail -n 1 "$out"/*/evaluations.csv

@@ -1,6 +1,7 @@
 /* run: makes, resumes, saves and frees a run, and owns its folder. */
 #include "run.h"
 #include "build_info.h"
+#include "machine.h"
 #include "clock.h"
 #include "evaluate.h"
 #include "file.h"
@@ -137,28 +138,11 @@ dqs_status run_save(struct run *run, dqs_error *error)
     return save(run, "policy.safetensors", VISIT_POLICY, error);
 }
 
-static void read_cpu(char *name, size_t size)
-{
-    char line[300];
-    FILE *info = fopen("/proc/cpuinfo", "r");
-    snprintf(name, size, "unknown");
-    while (info && fgets(line, sizeof line, info)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || !colon)
-            continue;
-        line[strcspn(line, "\n")] = 0;
-        snprintf(name, size, "%s", colon + 1 + strspn(colon + 1, " "));
-        break;
-    }
-    if (info)
-        fclose(info);
-}
-
 /* config.yaml: every option as resolved, and what the results were made with. */
 static dqs_status write_config(struct run *run, dqs_error *error)
 {
     char path[RUN_PATH_SIZE], cpu[200], date[24], threads[NUMBER_TEXT_SIZE];
-    read_cpu(cpu, sizeof cpu);
+    machine_cpu(cpu, sizeof cpu);
     clock_stamp(date, sizeof date);
     snprintf(threads, sizeof threads, "%d", pool_threads(run->compute->pool));
     const struct config_note notes[] = {{"version", dqs_version()},

@@ -107,6 +107,13 @@ void dmc_randomise_joints(struct dmc *dmc, struct rng *rng)
     }
 }
 
+dqs_status dmc_reset_joints(struct dmc *dmc, struct rng *rng, dqs_error *error)
+{
+    (void)error;
+    dmc_randomise_joints(dmc, rng);
+    return DQS_OK;
+}
+
 dqs_status dmc_draw_until_free(struct dmc *dmc, struct rng *rng, void (*draw)(struct dmc *, struct rng *),
                                dqs_error *error)
 {

@@ -82,6 +82,8 @@ void dmc_clear(struct dmc *dmc);
 void dmc_advance(struct dmc *dmc, int n);
 /* Every joint anywhere in its range, velocities untouched. */
 void dmc_randomise_joints(struct dmc *dmc, struct rng *rng);
+/* A whole reset that does just this. */
+dqs_status dmc_reset_joints(struct dmc *dmc, struct rng *rng, dqs_error *error);
 /* Draws and forward passes until nothing touches, 1000 times at most. */
 dqs_status dmc_draw_until_free(struct dmc *dmc, struct rng *rng, void (*draw)(struct dmc *, struct rng *),
                                dqs_error *error);

@@ -1,5 +1,6 @@
 /* fish-upright, fish-swim: a fish with a tail and two fins in dense water, without gravity and contacts. */
 #include "dmc.h"
+#include "dmc_frame.h"
 #include "tolerance.h"
 #include <math.h>
 
@@ -55,11 +56,7 @@ static void mouth_to_target(const struct dmc *dmc, double out[3])
     const double *mouth = dmc->d->geom_xpos + 3 * dmc->id[MOUTH];
     const double *target = dmc->d->geom_xpos + 3 * dmc->id[TARGET];
     const double *frame = dmc->d->geom_xmat + 9 * dmc->id[MOUTH];
-    for (int i = 0; i < 3; i++) {
-        out[i] = 0.0;
-        for (int j = 0; j < 3; j++)
-            out[i] += (target[j] - mouth[j]) * frame[3 * j + i];
-    }
+    dmc_put_in_frame(out, frame, target, mouth);
 }
 
 /* 21: hinge angles, upright, velocities. */

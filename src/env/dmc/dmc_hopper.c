@@ -12,13 +12,6 @@ static const struct dmc_name names[] = {[TORSO] = {mjOBJ_BODY, "torso"},
                                         [HEEL] = {mjOBJ_SENSOR, "touch_heel"},
                                         {0}};
 
-static dqs_status reset(struct dmc *dmc, struct rng *rng, dqs_error *error)
-{
-    (void)error;
-    dmc_randomise_joints(dmc, rng);
-    return DQS_OK;
-}
-
 /* 15: positions without x, velocities, log(1 + touch) of toe and heel. */
 static void observe(const struct dmc *dmc, double *obs)
 {
@@ -48,13 +41,13 @@ const struct dmc_task hopper_stand_task = {.model = "hopper",
                                            .names = names,
                                            .substeps = 4,
                                            .obs_dim = 15,
-                                           .reset = reset,
+                                           .reset = dmc_reset_joints,
                                            .observe = observe,
                                            .reward = stand};
 const struct dmc_task hopper_hop_task = {.model = "hopper",
                                          .names = names,
                                          .substeps = 4,
                                          .obs_dim = 15,
-                                         .reset = reset,
+                                         .reset = dmc_reset_joints,
                                          .observe = observe,
                                          .reward = hop};

@@ -8,13 +8,6 @@ enum { BALL, TARGET };
 static const struct dmc_name names[] = {
     [BALL] = {mjOBJ_GEOM, "pointmass"}, [TARGET] = {mjOBJ_GEOM, "target"}, {0}};
 
-static dqs_status reset_anywhere(struct dmc *dmc, struct rng *rng, dqs_error *error)
-{
-    (void)error;
-    dmc_randomise_joints(dmc, rng);
-    return DQS_OK;
-}
-
 static void draw_direction(struct rng *rng, double direction[2])
 {
     double x = rng_normal(rng), y = rng_normal(rng), length = sqrt(x * x + y * y);
@@ -26,7 +19,7 @@ static void draw_direction(struct rng *rng, double direction[2])
 static dqs_status reset_mixed(struct dmc *dmc, struct rng *rng, dqs_error *error)
 {
     double *first = dmc->m->wrap_prm, *second = first + 2;
-    TRY(reset_anywhere(dmc, rng, error));
+    TRY(dmc_reset_joints(dmc, rng, error));
     draw_direction(rng, first);
     do
         draw_direction(rng, second);
@@ -60,7 +53,7 @@ const struct dmc_task point_mass_easy_task = {.model = "point_mass",
                                               .names = names,
                                               .substeps = 1,
                                               .obs_dim = 4,
-                                              .reset = reset_anywhere,
+                                              .reset = dmc_reset_joints,
                                               .observe = observe,
                                               .reward = reach};
 const struct dmc_task point_mass_hard_task = {.model = "point_mass",

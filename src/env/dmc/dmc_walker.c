@@ -14,13 +14,6 @@ static const struct dmc_name names[] = {[TORSO] = {mjOBJ_BODY, "torso"},
                                         [SPEED] = {mjOBJ_SENSOR, "torso_subtreelinvel"},
                                         {0}};
 
-static dqs_status reset(struct dmc *dmc, struct rng *rng, dqs_error *error)
-{
-    (void)error;
-    dmc_randomise_joints(dmc, rng);
-    return DQS_OK;
-}
-
 /* 24: every body's attitude as (xx, xz), the torso's height, velocities. */
 static void observe(const struct dmc *dmc, double *obs)
 {
@@ -47,8 +40,9 @@ static double move(const struct dmc *dmc)
     return stand(dmc) * (5.0 * speed + 1.0) / 6.0;
 }
 
-#define WALKER \
-    .model = "walker", .names = names, .substeps = 10, .obs_dim = 24, .reset = reset, .observe = observe
+#define WALKER                                                                                   \
+    .model = "walker", .names = names, .substeps = 10, .obs_dim = 24, .reset = dmc_reset_joints, \
+    .observe = observe
 
 const struct dmc_task walker_stand_task = {WALKER, .reward = stand};
 const struct dmc_task walker_walk_task = {WALKER, .reward = move, .parameter = 1.0}; /* m/s */
