@@ -43,6 +43,7 @@ struct pool {
     _Alignas(LINE) atomic_int next;       /* tile */
     _Alignas(LINE) atomic_int inside;     /* workers */
     _Alignas(LINE) atomic_int sleepers;
+    atomic_int alive; /* workers that have begun to run */
 };
 
 static void breathe(const struct pool *pool)
@@ -98,6 +99,7 @@ static void *worker_main(void *argument)
     struct worker *worker = argument;
     struct pool *pool = worker->pool;
     uint64_t seen = CLOSED;
+    atomic_fetch_add(&pool->alive, 1);
     while (await_job(pool, seen) != STOP) {
         atomic_fetch_add(&pool->inside, 1);
         uint64_t job = atomic_load(&pool->open); /* may have closed, or be the next one, by now */
@@ -149,6 +151,9 @@ struct pool *pool_create(int threads)
         pool->started += !failed;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    /* What starting a thread costs, memory too, is paid here and not in the middle of a run. */
+    while (atomic_load(&pool->alive) < pool->started)
+        sched_yield();
     if (failed) {
         pool_free(pool);
         return NULL;
