@@ -185,6 +185,7 @@ ORACLE void agent_restore(struct agent *a, struct kept *kept)
 struct compare {
     const struct fixture *fixture;
     struct arena *arena;
+    double tolerance; /* of gradients and logged numbers, relative */
     int seen;
 };
 
@@ -225,9 +226,9 @@ ORACLE void compare_tensor(void *context, const char *name, enum visit_kind kind
     const float *values = fixture_floats(c->fixture, c->arena, &n, "%s", text);
     c->seen++;
     if (type == VISIT_F64)
-        assert_near(*(double *)data, values[0], 2e-5 * values[0]);
+        assert_near(*(double *)data, values[0], c->tolerance * values[0]);
     else if (strstr(name, "_adam/m"))
-        assert_arrays(name, data, values, n, 2e-5);
+        assert_arrays(name, data, values, n, c->tolerance);
     else
         assert_arrays(name, data, values, n, 5e-5);
 }
@@ -235,7 +236,7 @@ ORACLE void compare_tensor(void *context, const char *name, enum visit_kind kind
 /* The learner begins with the fixture's weights, sees its transitions, and updates `updates` times; then its parameters,
  * moments and the named numbers it logged are those of the fixture. At least `tensors` are compared. */
 ORACLE void check_updates(const char *algo, const char *name, const char *kernels, const char *const *numbers,
-                          int updates, int tensors)
+                          int updates, int tensors, double tolerance)
 {
     struct fixture f;
     struct arena arena = {0};
@@ -247,7 +248,7 @@ ORACLE void check_updates(const char *algo, const char *name, const char *kernel
         safetensors_find(&f.file, "terminates") && fixture_floats(&f, &arena, NULL, "terminates")[0] != 0;
     agent_create(&a, algo, kernels, 1, 2, &(struct algo_setup){.terminates = terminates},
                  safetensors_metadata(&f.file, "options"));
-    struct compare compare = {&f, &arena, 0};
+    struct compare compare = {&f, &arena, tolerance, 0};
     a.algo->visit(a.self, &(struct visitor){.tensor = load_tensor, .context = &compare});
     assert_true(compare.seen >= 6 * 2); /* weights and biases of three layers */
     float *obs = fixture_floats(&f, &arena, NULL, "transitions/obs"),
@@ -268,7 +269,7 @@ ORACLE void check_updates(const char *algo, const char *name, const char *kernel
         if (!safetensors_find(&f.file, text))
             continue;
         double expected = fixture_floats(&f, &arena, NULL, "%s", text)[0];
-        assert_near(log_mean(&log, *numbers), expected, 2e-5 * fabs(expected));
+        assert_near(log_mean(&log, *numbers), expected, tolerance * fabs(expected));
     }
     compare.seen = 0;
     a.algo->visit(a.self, &(struct visitor){.tensor = compare_tensor, .context = &compare});
