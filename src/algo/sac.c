@@ -37,7 +37,9 @@ static const struct option options[] = {
     {0},
 };
 
-static const struct option_preset presets[] = {OFF_POLICY_PRESETS, {0}};
+/* gmm: T = 1 in units of the scaled reward, as dqs has it. */
+static const struct option_preset presets[] = {
+    OFF_POLICY_PRESETS, {"*", "gmm", "temperature=fixed alpha=0.02"}, {0}};
 
 struct learner {
     struct learner_options o;
