@@ -160,9 +160,8 @@ static void eval_latent(void *self, float *logp, float *grad, const float *y, co
         for (int i = 0; i < n * d; i++)
             a[i] = tanhf(u[i]);
         eval_as_is(self, logp + at, g, a, owner + at, n, thread);
-        for (int i = 0; i < n * d; i++) { /* log(1 - tanh^2 u) = 2 (log 2 - |u| - log(1 + exp(-2|u|))) */
-            float size = fabsf(u[i]);
-            logp[at + i / d] += 2 * (0.69314718f - size - log1pf(expf(-2 * size)));
+        for (int i = 0; i < n * d; i++) {
+            logp[at + i / d] += log_tanh_slope(u[i]);
             if (g)
                 g[i] = g[i] * (1 - a[i] * a[i]) - 2 * a[i];
         }
