@@ -404,8 +404,7 @@ static void input_tile(void *context, int tile, int thread)
 void net_backward_input(const struct compute *compute, struct net_pass *passes, int n, float *const *dx,
                         int first, int count)
 {
-    for (int i = 0; i < n; i++)
-        net_pack(compute->k, passes[i].net, true);
+    pack_passes(compute, passes, n, true);
     struct input_batch b = {{compute->k, passes, n, most_tiles(passes, n)}, dx, first, count};
     pool_run(compute->pool, n * b.batch.tiles_each, input_tile, &b);
 }
