@@ -35,8 +35,8 @@ static const struct option options[] = {
     {0},
 };
 
-/* pendulum: the rates of SB3's zoo; at 3e-4 alpha has not come down far enough after 10000 steps. gmm: T = 1 in units of
- * the scaled reward, as dqs has it. */
+/* pendulum: the rates of SB3's zoo; at 3e-4 one of two seeds was still learning after 10000 steps. gmm: T = 1 in units of the
+ * scaled reward, as dqs has it. */
 static const struct option_preset presets[] = {
     OFF_POLICY_PRESETS,
     {"*", "pendulum", "lr_actor=1e-3 lr_critic=1e-3 lr_alpha=1e-3"},
