@@ -93,5 +93,7 @@ struct net_pass {
 };
 void net_forward(const struct compute *compute, struct net_pass *passes, int n);
 void net_backward(const struct compute *compute, struct net_pass *passes, int n);
+/* The second half of net_backward: weights' gradients, where net_back has filled the tapes tile by tile. */
+void net_gradients(const struct compute *compute, struct net_pass *passes, int n);
 
 #endif
