@@ -25,7 +25,7 @@ static void world_create(struct world *w, const char *kernels, int threads, int 
     struct rng rng;
     *w = (struct world){.compute = compute_of(kernels, threads), .d = d, .T = T};
     struct net_spec spec = {FEATURES + d, 1, shape.width, shape.hidden, shape.act, shape.layernorm, false};
-    twin_create(&w->twin, &w->arena, &spec, STATES, 1e-3, 0, false);
+    twin_create(&w->twin, &w->arena, &spec, 2, STATES, 1e-3, 0, false);
     rng_seed(&rng, 4, RNG_TEST);
     twin_initialise(&w->twin, NET_UNIFORM, &rng);
     for (int i = 0; i < 2; i++)
