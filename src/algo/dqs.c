@@ -23,8 +23,8 @@ struct dqs {
     struct score_options score;
     struct score_scratch *scratch; /* per thread */
     struct boltzmann_grid grid;
-    float *a_next, *a0, *a_tau, *S; /* [B x d] */
-    float *tau, *h, *log_T, *ess;   /* [B] */
+    float *a0, *a_tau, *S;        /* [B x d] */
+    float *tau, *h, *log_T, *ess; /* [B] */
     struct rng rng_score, rng_temperature, rng_diagnose;
 };
 
@@ -120,14 +120,6 @@ static void spread_temperatures(struct dqs *q)
     }
 }
 
-static double mean_of(const float *x, int n)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += x[i];
-    return sum / n;
-}
-
 static void dqs_update(void *self, struct log_sink *log)
 {
     struct dqs *q = self;
@@ -146,9 +138,9 @@ static void dqs_update(void *self, struct log_sink *log)
     double accepted = 0;
     if (q->o.gamma > 0 || from_policy)
         accepted =
-            draw(q, q->a_next, e->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &e->rng_noise);
+            draw(q, e->a_next, e->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &e->rng_noise);
     log_phase(log, "target");
-    join_rows(e->x_next, e->s_next, e->features.dim, q->a_next, d, B);
+    join_rows(e->x_next, e->s_next, e->features.dim, e->a_next, d, B);
     td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.terminated, e->x_next, B, q->o.gamma,
               (enum twin_combine)q->o.target_critics);
 
@@ -159,7 +151,7 @@ static void dqs_update(void *self, struct log_sink *log)
 
     /* For each (s, a): tau ~ U[0,1], a_tau ~ N(a, h I). [DEV] noised=policy takes (s', a') instead. */
     log_phase(log, "noise");
-    const float *s = from_policy ? e->s_next : e->s, *a = from_policy ? q->a_next : e->batch.action;
+    const float *s = from_policy ? e->s_next : e->s, *a = from_policy ? e->a_next : e->batch.action;
     for (int i = 0; i < B * d; i++)
         q->a0[i] = unsquash_action((enum squash)q->o.squash, a[i]);
     policy_noise(&q->policy, q->tau, q->h, q->a_tau, q->a0, B, &q->rng_score);
@@ -308,8 +300,7 @@ static struct policy_options policy_choice(const struct dqs *q)
 static void create_buffers(struct dqs *q, struct arena *arena)
 {
     int B = (int)q->o.batch, d = q->setup.act_dim, threads = pool_threads(q->setup.compute->pool);
-    float **wide[] = {&q->a_next, &q->a0, &q->a_tau, &q->S},
-          **narrow[] = {&q->tau, &q->h, &q->log_T, &q->ess};
+    float **wide[] = {&q->a0, &q->a_tau, &q->S}, **narrow[] = {&q->tau, &q->h, &q->log_T, &q->ess};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         *wide[i] = arena_new(arena, float, B *d);
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)

@@ -29,7 +29,21 @@ void experience_create(struct experience *e, struct arena *arena, const struct a
     e->s_next = arena_new(arena, float, B *F);
     e->x = arena_new(arena, float, B *(F + d));
     e->x_next = arena_new(arena, float, B *(F + d));
+    e->a_next = arena_new(arena, float, B *d);
+    e->a = arena_new(arena, float, B *d);
     e->y = arena_new(arena, float, B);
+}
+
+struct net_spec experience_net(const struct experience *e, int in, int out)
+{
+    return (struct net_spec){in, out, (int)e->o.width, (int)e->o.hidden, ACT_RELU, false, false};
+}
+
+dqs_status experience_refuse_exact(dqs_act_mode mode, dqs_error *error)
+{
+    return mode == DQS_ACT_EXACT
+               ? fail(error, DQS_E_UNSUPPORTED, "exact: only dqs has an exact policy; use evaluate")
+               : DQS_OK;
 }
 
 bool experience_warms_up(struct experience *e, float *action, int rows, dqs_act_mode mode)
@@ -64,6 +78,14 @@ void experience_sample(struct experience *e)
     features_of(&e->features, e->s, b->obs, b->rows);
     features_of(&e->features, e->s_next, b->next_obs, b->rows);
     join_rows(e->x, e->s, e->features.dim, b->action, e->setup.act_dim, b->rows);
+}
+
+void experience_log(const struct experience *e, struct log_sink *log, double critic_loss, double mean_q)
+{
+    log_add(log, "train/critic_loss", critic_loss);
+    log_add(log, "train/q_mean", mean_q);
+    log_set(log, "train/n_updates", (double)e->updates);
+    log_set(log, "train/learning_rate", e->o.lr_actor);
 }
 
 void experience_visit(struct experience *e, struct visitor *v, const struct named_stream *own, int n)

@@ -44,6 +44,14 @@ struct off_policy_options {
                        "octaves of sines and cosines added to the observation",                            \
                        "off; gmm needs fine detail")
 
+/* Values that single tasks need, whatever the algorithm. */
+#define OFF_POLICY_PRESETS                                                                           \
+    {"paper", NULL, ""}, {"*", "pendulum", "warmup=1000 steps=10000"}, {"*", "maze", "warmup=5000"}, \
+        {"*", "maze-small", "warmup=5000 steps=30000"},                                              \
+    {                                                                                                \
+        "*", "gmm", "warmup=1000"                                                                    \
+    }
+
 struct experience {
     struct off_policy_options o;
     struct algo_setup setup;
@@ -52,6 +60,7 @@ struct experience {
     struct ring_batch batch;
     float *s, *s_next; /* features of the minibatch [B x F]; acting uses s too */
     float *x, *x_next; /* critic inputs [s | a], [s' | a'] [B x (F+d)]; x_next is the algorithm's to join */
+    float *a_next, *a; /* the policy's actions at s' and at s [B x d], the algorithm's to draw */
     float *y;          /* targets of the critics [B] */
     long steps, updates;
     struct rng rng_act, rng_evaluate, rng_replay, rng_noise; /* noise: of the policy within an update */
@@ -68,12 +77,17 @@ dqs_status experience_check(const struct off_policy_options *o, dqs_error *error
 /* act_only: what acting needs, features and s. */
 void experience_create(struct experience *e, struct arena *arena, const struct algo_setup *setup,
                        const struct off_policy_options *o);
+/* A network of the shared width and depth, ReLU. */
+struct net_spec experience_net(const struct experience *e, int in, int out);
+/* DQS_ACT_EXACT is for policies that have a density known up to a constant. */
+dqs_status experience_refuse_exact(dqs_act_mode mode, dqs_error *error);
 /* True while actions are uniform in the box; draws them. */
 bool experience_warms_up(struct experience *e, float *action, int rows, dqs_act_mode mode);
 void experience_observe(struct experience *e, const struct transitions *t);
 bool experience_update_due(const struct experience *e);
 /* batch, with scaled rewards; s, s_next, x <- replay */
 void experience_sample(struct experience *e);
+void experience_log(const struct experience *e, struct log_sink *log, double critic_loss, double mean_q);
 /* Everything but the normaliser, which belongs to the policy (experience_visit_policy). */
 void experience_visit(struct experience *e, struct visitor *visitor, const struct named_stream *own, int n);
 void experience_visit_policy(struct experience *e, struct visitor *visitor);

@@ -1,8 +1,15 @@
 #include "parts.h"
 #include "embed.h"
 #include <assert.h>
-#include <math.h>
 #include <string.h>
+
+double mean_of(const float *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i];
+    return sum / n;
+}
 
 void features_create(struct features *f, struct arena *arena, int obs_dim, bool normalise, int octaves)
 {
@@ -161,12 +168,12 @@ void twin_blend(const struct compute *compute, struct twin *twin, double eta)
         polyak_blend(compute, &twin->target[i], &twin->net[i], eta);
 }
 
-void twin_visit(struct twin *twin, struct visitor *visitor, bool learn)
+static void visit_critics(struct twin *twin, struct visitor *visitor, enum visit_kind kind, bool learn)
 {
     static const char *const critic[] = {"critic0/", "critic1/"}, *const target[] = {"target0/", "target1/"},
                              *const adam[] = {"critic0_adam/", "critic1_adam/"};
     for (int i = 0; i < twin->count; i++) {
-        net_visit(&twin->net[i], visitor, critic[i], VISIT_POLICY);
+        net_visit(&twin->net[i], visitor, critic[i], kind);
         if (!learn)
             continue;
         net_visit(&twin->target[i], visitor, target[i], VISIT_LEARN);
@@ -174,8 +181,32 @@ void twin_visit(struct twin *twin, struct visitor *visitor, bool learn)
     }
 }
 
+void twin_visit(struct twin *twin, struct visitor *visitor, bool learn)
+{
+    visit_critics(twin, visitor, VISIT_POLICY, learn);
+}
+
+void twin_visit_learn(struct twin *twin, struct visitor *visitor)
+{
+    visit_critics(twin, visitor, VISIT_LEARN, true);
+}
+
 void uniform_actions(float *action, int n, struct rng *rng)
 {
     for (int i = 0; i < n; i++)
         action[i] = (float)(2 * rng_uniform(rng) - 1);
+}
+
+void add_noise(const struct kernels *k, float *action, int n, double sigma, double limit, struct rng *rng)
+{
+    float noise[256], most = (float)limit;
+    uint64_t ticket = rng_ticket(rng);
+    for (int at = 0; at < n; at += 256) {
+        int some = n - at < 256 ? n - at : 256;
+        k->normals(noise, (size_t)some, rng->key, ticket, (uint64_t)at);
+        for (int i = 0; i < some; i++) {
+            float step = fminf(most, fmaxf(-most, (float)sigma * noise[i]));
+            action[at + i] = fminf(1, fmaxf(-1, action[at + i] + step));
+        }
+    }
 }

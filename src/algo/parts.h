@@ -6,6 +6,16 @@
 #include "net.h"
 #include "normaliser.h"
 #include "ring.h"
+#include <math.h>
+
+/* log(1 - tanh^2 u) = 2 (log 2 - |u| - log(1 + exp(-2|u|))), without loss where tanh is next to 1 */
+static inline float log_tanh_slope(float u)
+{
+    float size = fabsf(u);
+    return 2 * (0.69314718f - size - log1pf(expf(-2 * size)));
+}
+
+double mean_of(const float *x, int n);
 
 /* ---- features: what the networks see of an observation: normalised, then (optionally) with sines and cosines */
 struct features {
@@ -53,8 +63,11 @@ double twin_action_gradient(const struct compute *compute, struct twin *twin, fl
                             int rows, int act_dim, enum twin_combine combine);
 void twin_blend(const struct compute *compute, struct twin *twin, double eta);
 void twin_visit(struct twin *twin, struct visitor *visitor, bool learn);
+void twin_visit_learn(struct twin *twin, struct visitor *visitor); /* where acting does without critics */
 
 /* ---- random actions before learning starts: uniform in the box */
 void uniform_actions(float *action, int n, struct rng *rng);
+/* a <- clip(a + clip(N(0, sigma^2), +-limit), +-1) on n numbers */
+void add_noise(const struct kernels *k, float *action, int n, double sigma, double limit, struct rng *rng);
 
 #endif
