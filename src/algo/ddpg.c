@@ -1,7 +1,7 @@
 /* ddpg: Deep Deterministic Policy Gradient (Lillicrap et al. 2016), beside Algorithm 1 of the paper.
  *
  * Q: the critic, mu: the actor, Q' and mu': their targets, D: the replay ring. B batch, d action dimensions.
- * Departures from the printed algorithm are tagged [DEV]; docs/papers/ddpg.md gives the reason of each. */
+ * docs/papers/ddpg.md lists the departures from the print; td3.c is the same file with the ideas of TD3. */
 #include "actor.h"
 
 struct learner_options {

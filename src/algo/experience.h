@@ -44,12 +44,16 @@ struct off_policy_options {
                        "octaves of sines and cosines added to the observation",                            \
                        "off; gmm needs fine detail")
 
-/* Values that single tasks need, whatever the algorithm. */
-#define OFF_POLICY_PRESETS                                                                           \
-    {"paper", NULL, ""}, {"*", "pendulum", "warmup=1000 steps=10000"}, {"*", "maze", "warmup=5000"}, \
-        {"*", "maze-small", "warmup=5000 steps=30000"},                                              \
-    {                                                                                                \
-        "*", "gmm", "warmup=1000"                                                                    \
+/* Values that single tasks need, whatever the algorithm; and a small set for tests. gmm: a bandit at each point of the
+ * plane, with rewards down to -1000 and detail that a plain perceptron does not see. */
+#define OFF_POLICY_PRESETS                                                                            \
+    {"paper", NULL, ""}, {"quick", NULL, "width=64 batch=128 warmup=1000"},                           \
+        {"*", "pendulum", "warmup=1000 steps=10000"}, {"*", "maze", "warmup=5000 steps=100000"},      \
+        {"*", "maze-small", "warmup=5000 steps=30000"},                                               \
+    {                                                                                                 \
+        "*", "gmm",                                                                                   \
+            "gamma=0 reward_scale=0.02 huber=0.04 lr_critic=1e-3 hidden=3 obs_octaves=6 warmup=1000 " \
+            "steps=20000 final_episodes=5000"                                                         \
     }
 
 struct experience {

@@ -2,7 +2,7 @@
  *
  * Q: the two critics, Q': their targets, pi: the actor, alpha: the temperature, D: the replay ring.
  * B batch, d action dimensions. The actor's outputs are (mu, l) [B x 2d]; log sigma is l, brought into its range;
- * u = mu + sigma e, e ~ N(0, 1); a = tanh u. Departures from the paper are tagged [DEV]; see docs/papers/sac.md. */
+ * u = mu + sigma e, e ~ N(0, 1); a = tanh u. docs/papers/sac.md lists the departures from the print. */
 #include "actor.h"
 #include <math.h>
 
@@ -37,7 +37,9 @@ static const struct option options[] = {
     {0},
 };
 
-static const struct option_preset presets[] = {OFF_POLICY_PRESETS, {0}};
+/* gmm: T = 1 in units of the scaled reward, as dqs has it. */
+static const struct option_preset presets[] = {
+    OFF_POLICY_PRESETS, {"*", "gmm", "temperature=fixed alpha=0.02"}, {0}};
 
 struct learner {
     struct learner_options o;

@@ -1,7 +1,7 @@
 /* td3: Twin Delayed Deep Deterministic Policy Gradient (Fujimoto et al. 2018), beside Algorithm 1 of the paper.
  *
  * Q: the two critics, mu: the actor, Q' and mu': their targets, D: the replay ring. B batch, d action dimensions.
- * Compare with ddpg.c; docs/papers/td3.md gives the reasons. */
+ * docs/papers/td3.md lists the departures from the print; ddpg.c is the same file without the ideas of TD3. */
 #include "actor.h"
 
 struct learner_options {
