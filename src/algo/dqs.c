@@ -340,7 +340,8 @@ static dqs_status dqs_create(void **self, struct arena *arena, const struct algo
         F + d, 1, (int)o->critic_width, (int)o->critic_hidden, ACT_RELU, o->critic_layernorm, false};
     twin_create(&q->critics, arena, &spec, 2, B, o->lr_critic, o->weight_decay, !setup->act_only);
     twin_energy_create(&q->energy, arena, &q->critics, (enum twin_combine)q->o.energy_critics,
-                       (enum squash)o->squash, setup->compute, F, d, B);
+                       (enum squash)o->squash, setup->compute, F, d, B,
+                       setup->act_only ? 0 : (int)(o->K > o->K_low ? o->K : o->K_low));
     struct policy_options policy = policy_choice(q);
     policy_create(&q->policy, arena, &policy, setup->compute, &q->energy);
     struct temperature_options temperature = {(enum temperature_mode)o->temperature,

@@ -1,14 +1,12 @@
 /* sac: Soft Actor-Critic with automatic temperature (Haarnoja et al. 2018), beside Algorithm 1 of the second paper.
  *
  * Q: the two critics, Q': their targets, pi: the actor, alpha: the temperature, D: the replay ring.
- * B batch, d action dimensions. The actor's outputs are (mu, l) [B x 2d]; log sigma is l, brought into its range;
- * u = mu + sigma e, e ~ N(0, 1); a = tanh u. docs/papers/sac.md lists the departures from the print. */
-#include "actor.h"
+ * B batch, d action dimensions. docs/papers/sac.md lists the departures from the print. */
+#include "squashed_gaussian.h"
 #include <math.h>
 
 enum temperature_rule { ALPHA_FIXED, ALPHA_AUTO };
 enum alpha_loss { ALPHA_LOSS_LOG, ALPHA_LOSS_ALPHA };
-enum sigma_form { SIGMA_TANH, SIGMA_CLAMP };
 
 struct learner_options {
     struct off_policy_options shared;
@@ -27,7 +25,7 @@ static const struct option options[] = {
                       "what multiplies the lack of entropy: log alpha or alpha", "SB3; CleanRL: alpha"),
     OPTION_ROW_REAL(entropy_target, "-1", -20, 0.69, "nats per action dimension",
                     "original; -0.5 is jaxrl5's"),
-    OPTION_ROW_CHOICE(log_sigma, "tanh", "tanh clamp", "how log sigma is kept in its range",
+    OPTION_ROW_CHOICE(log_sigma, "tanh", SIGMA_CHOICES, "how log sigma is kept in its range",
                       "CleanRL; SB3: clamp"),
     OPTION_ROW_REAL(log_sigma_min, "-5", -50, 5, "least log sigma", "CleanRL; SB3: -20"),
     OPTION_ROW_REAL(log_sigma_max, "2", -20, 10, "largest log sigma", "original"),
@@ -37,77 +35,23 @@ static const struct option options[] = {
     {0},
 };
 
-/* gmm: T = 1 in units of the scaled reward, as dqs has it. */
+/* pendulum: the rates of SB3's zoo; at 3e-4 alpha has not come down far enough after 10000 steps. gmm: T = 1 in units of
+ * the scaled reward, as dqs has it. */
 static const struct option_preset presets[] = {
-    OFF_POLICY_PRESETS, {"*", "gmm", "temperature=fixed alpha=0.02"}, {0}};
+    OFF_POLICY_PRESETS,
+    {"*", "pendulum", "lr_actor=1e-3 lr_critic=1e-3 lr_alpha=1e-3"},
+    {"*", "gmm", "temperature=fixed alpha=0.02"},
+    {0}};
 
 struct learner {
     struct learner_options o;
     struct experience e; /* D */
     struct twin critics; /* Q, Q' */
-    struct actor actor;  /* pi */
-    float *log_alpha;    /* [1] */
+    struct squashed_gaussian pi;
+    float *log_alpha; /* [1] */
     struct adam alpha_adam;
-    float *noise;       /* e [B x d] */
     float *log_pi, *da; /* [B], [B x d] */
 };
-
-/* ---------------------------------------------------------------- the policy */
-static float log_sigma(const struct learner_options *o, float l)
-{
-    float low = (float)o->log_sigma_min, high = (float)o->log_sigma_max;
-    if (o->log_sigma == SIGMA_CLAMP)
-        return fminf(high, fmaxf(low, l));
-    return low + 0.5f * (high - low) * (tanhf(l) + 1);
-}
-
-/* d log sigma / d l */
-static float log_sigma_slope(const struct learner_options *o, float l)
-{
-    float low = (float)o->log_sigma_min, high = (float)o->log_sigma_max, t = tanhf(l);
-    if (o->log_sigma == SIGMA_CLAMP)
-        return l >= low && l <= high;
-    return 0.5f * (high - low) * (1 - t * t);
-}
-
-/* a = tanh(mu + sigma e) [rows x d] at s; if wanted log pi(a|s) [rows]
- * = sum over dimensions of log N(u; mu, sigma) - log(1 - tanh^2 u). */
-static void draw(struct learner *q, float *a, float *log_pi, const float *s, int rows, struct rng *rng)
-{
-    const struct compute *compute = q->e.setup.compute;
-    int d = q->e.setup.act_dim;
-    actor_forward(compute, &q->actor, s, rows);
-    compute->k->normals(q->noise, (size_t)(rows * d), rng->key, rng_ticket(rng), 0);
-    for (int r = 0; r < rows; r++) {
-        const float *mu = q->actor.u + (size_t)r * 2 * (size_t)d, *l = mu + d;
-        double sum = 0;
-        for (int i = r * d, j = 0; j < d; i++, j++) {
-            float ls = log_sigma(&q->o, l[j]), u = mu[j] + expf(ls) * q->noise[i];
-            a[i] = tanhf(u);
-            if (log_pi)
-                sum += -0.5f * q->noise[i] * q->noise[i] - ls - 0.91893853f - log_tanh_slope(u);
-        }
-        if (log_pi)
-            log_pi[r] = (float)sum;
-    }
-}
-
-/* du <- d/d(mu, l) of the mean of alpha log pi(a|s) - Q(s, a), from da = dQ/da. With e fixed, d log pi / d u = 2 tanh u
- * and d log pi / d log sigma = -1 besides. */
-static void back(struct learner *q, const float *a, const float *da, float alpha, int rows)
-{
-    int d = q->e.setup.act_dim;
-    for (int r = 0; r < rows; r++) {
-        const float *l = q->actor.u + (size_t)r * 2 * (size_t)d + d;
-        float *dmu = q->actor.du + (size_t)r * 2 * (size_t)d, *dl = dmu + d;
-        for (int i = r * d, j = 0; j < d; i++, j++) {
-            float du = (2 * alpha * a[i] - da[i] * (1 - a[i] * a[i])) / (float)rows;
-            dmu[j] = du;
-            dl[j] = (du * expf(log_sigma(&q->o, l[j])) * q->noise[i] - alpha / (float)rows) *
-                    log_sigma_slope(&q->o, l[j]);
-        }
-    }
-}
 
 static dqs_status act(void *self, float *action, const float *obs, int rows, dqs_act_mode mode,
                       dqs_error *error)
@@ -122,13 +66,10 @@ static dqs_status act(void *self, float *action, const float *obs, int rows, dqs
         int n = rows - at < B ? rows - at : B;
         float *a = action + (size_t)at * (size_t)d;
         features_of(&e->features, e->s, obs + (size_t)at * (size_t)e->setup.obs_dim, n);
-        if (mode == DQS_ACT_EXPLORE) {
-            draw(q, a, NULL, e->s, n, &e->rng_act);
-            continue;
-        }
-        actor_forward(e->setup.compute, &q->actor, e->s, n);
-        for (int i = 0; i < n * d; i++)
-            a[i] = tanhf(q->actor.u[i / d * 2 * d + i % d]);
+        if (mode == DQS_ACT_EXPLORE)
+            gaussian_draw(e->setup.compute, &q->pi, a, NULL, e->s, n, &e->rng_act);
+        else
+            gaussian_mean(e->setup.compute, &q->pi, a, e->s, n);
     }
     return DQS_OK;
 }
@@ -152,11 +93,11 @@ static void update_actor(struct learner *q, double alpha, struct log_sink *log)
     struct experience *e = &q->e;
     const struct compute *compute = e->setup.compute;
     int B = (int)e->o.batch, d = e->setup.act_dim;
-    draw(q, e->a, q->log_pi, e->s, B, &e->rng_noise);
+    gaussian_draw(compute, &q->pi, e->a, q->log_pi, e->s, B, &e->rng_noise);
     join_rows(e->x_next, e->s, e->features.dim, e->a, d, B); /* the target has done with x_next */
     double value = twin_action_gradient(compute, &q->critics, q->da, e->x_next, B, d, TWIN_MIN);
-    back(q, e->a, q->da, (float)alpha, B);
-    actor_descend(compute, &q->actor, e->s, B, e->o.max_grad_norm);
+    gaussian_back(&q->pi, e->a, q->da, alpha, B);
+    actor_descend(compute, &q->pi.actor, e->s, B, e->o.max_grad_norm);
     log_add(log, "train/actor_loss", alpha * mean_of(q->log_pi, B) - value);
 }
 
@@ -186,7 +127,7 @@ static void update(void *self, struct log_sink *log)
     /* y = r + gamma (min_j Q'_j(s', a') - alpha log pi(a'|s')), a' ~ pi(s') */
     log_phase(log, "target");
     double alpha = exp(q->log_alpha[0]);
-    draw(q, e->a_next, q->log_pi, e->s_next, B, &e->rng_noise);
+    gaussian_draw(compute, &q->pi, e->a_next, q->log_pi, e->s_next, B, &e->rng_noise);
     join_rows(e->x_next, e->s_next, F, e->a_next, d, B);
     twin_target_value(compute, &q->critics, e->y, e->x_next, B, TWIN_MIN);
     for (int r = 0; r < B; r++)
@@ -235,9 +176,10 @@ static dqs_status create(void **self, struct arena *arena, const struct algo_set
     struct net_spec critic = experience_net(&q->e, F + d, 1), actor = experience_net(&q->e, F, 2 * d);
     struct rng init;
     rng_seed(&init, setup->seed, RNG_INIT);
-    actor_create(&q->actor, arena, &actor, B, o->shared.lr_actor, false, !setup->act_only);
-    actor_initialise(&q->actor, 1, &init);
-    q->noise = arena_new(arena, float, B *d);
+    struct sigma_range range = {(enum sigma_form)o->log_sigma, (float)o->log_sigma_min,
+                                (float)o->log_sigma_max};
+    gaussian_create(&q->pi, arena, &actor, range, B, o->shared.lr_actor, !setup->act_only);
+    actor_initialise(&q->pi.actor, 1, &init);
     *self = q;
     if (setup->act_only)
         return DQS_OK;
@@ -255,7 +197,7 @@ static void visit(void *self, struct visitor *v)
 {
     struct learner *q = self;
     bool learn = !q->e.setup.act_only;
-    actor_visit(&q->actor, v, learn);
+    actor_visit(&q->pi.actor, v, learn);
     experience_visit_policy(&q->e, v);
     if (!learn)
         return;
