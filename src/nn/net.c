@@ -368,18 +368,23 @@ static void gradient_tile(void *context, int tile, int thread)
     b->k->column_sums(net_bias(p->gradient, layer) + column, dz, p->rows, columns, w);
 }
 
-void net_backward(const struct compute *compute, struct net_pass *passes, int n)
+void net_gradients(const struct compute *compute, struct net_pass *passes, int n)
 {
-    pack_passes(compute, passes, n, true);
-    struct batch batch = {compute->k, passes, n, most_tiles(passes, n)};
-    pool_run(compute->pool, n * batch.tiles_each, backward_tile, &batch);
-    batch.tiles_each = 0;
+    struct batch batch = {compute->k, passes, n, 0};
     for (int i = 0; i < n; i++) {
         const struct net_spec *s = &passes[i].net->spec;
         int parts = (s->hidden + 1) * ((s->width + COLUMN_BLOCK - 1) / COLUMN_BLOCK);
         batch.tiles_each = parts > batch.tiles_each ? parts : batch.tiles_each;
     }
     pool_run(compute->pool, n * batch.tiles_each, gradient_tile, &batch);
+}
+
+void net_backward(const struct compute *compute, struct net_pass *passes, int n)
+{
+    pack_passes(compute, passes, n, true);
+    struct batch batch = {compute->k, passes, n, most_tiles(passes, n)};
+    pool_run(compute->pool, n * batch.tiles_each, backward_tile, &batch);
+    net_gradients(compute, passes, n);
 }
 
 struct input_batch {

@@ -96,6 +96,8 @@ struct net_pass {
 };
 void net_forward(const struct compute *compute, struct net_pass *passes, int n);
 void net_backward(const struct compute *compute, struct net_pass *passes, int n);
+/* The second half of net_backward: weights' gradients, where net_back has filled the tapes tile by tile. */
+void net_gradients(const struct compute *compute, struct net_pass *passes, int n);
 /* Down to the input alone: dx[i] [rows x count] = d loss / d x[first .. first+count-1] of pass i; no weight gradients. */
 void net_backward_input(const struct compute *compute, struct net_pass *passes, int n, float *const *dx,
                         int first, int count);
