@@ -32,7 +32,7 @@ int cmd_algos(int argc, char **argv)
                                    .usage = "[--json]",
                                    .flags = flags,
                                    .about = "Lists the algorithms. 'dqs options ALGO' shows what can be set.",
-                                   .examples = "  dqs algos\n  dqs options dqs\n"};
+                                   .examples = "  dqs algos\n  dqs options sac\n"};
     int code = args_parse(&spec, argc, argv, NULL, NULL);
     if (code >= 0)
         return code;

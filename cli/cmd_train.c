@@ -22,10 +22,11 @@ static const char about[] =
 
 static const char examples[] = "  dqs train gmm\n"
                                "  dqs train pendulum --steps 10000 --seed 3\n"
+                               "  dqs train pendulum --algo sac --set lr_actor=1e-3\n"
                                "  dqs train maze-small --preset paper --set eval_every=2000 --threads 2\n"
                                "  dqs train pendulum --preset quick --steps 1500 --json --quiet\n"
                                "  dqs train maze --init-from runs/maze-small/dqs/default-s0\n"
-                               "'dqs options' lists what --set knows.\n";
+                               "'dqs options ALGO' lists what --set knows.\n";
 
 static dqs_status set_pair(dqs_config *config, const char *pair, dqs_error *error)
 {
@@ -84,7 +85,7 @@ int cmd_train(int argc, char **argv)
     const char *env;
     const struct args_flag flags[] = {
         {"--algo", "A", "the algorithm ('dqs algos'; default: dqs)", .text = &w.algo},
-        {"--preset", "P", "a named set of values: default, paper, authors, quick", .text = &w.preset},
+        {"--preset", "P", "a named set of values: default, paper, quick; of dqs also authors", .text = &w.preset},
         {"--steps", "N", "environment steps in total", .text = &w.steps},
         {"--seed", "S", "of everything random", .text = &w.seed},
         {"--threads", "N", "worker threads, 0: all cores; the results are the same", .text = &w.threads},

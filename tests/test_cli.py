@@ -162,6 +162,10 @@ def test_version():
     (["train", "pendulum", "extra"], "unexpected 'extra'"),
     (["train", "pendulun"], "pendulun"),
     (["train", "pendulum", "--algo", "sacc"], "sacc"),
+    (["train", "pendulum", "--algo", "sacc"], "known are dqs, sac, td3, ddpg"),
+    (["train", "pendulum", "--algo", "td3", "--preset", "authors"], "default, paper"),
+    (["train", "pendulum", "--algo", "td3", "--set", "alpha=1"], "alpha"),
+    (["train", "pendulum", "--algo", "sac", "--set", "width=40"], "width=40"),
     (["train", "pendulum", "--preset", "papper"], "papper"),
     (["train", "pendulum", "--sed", "1"], "did you mean --seed"),
     (["train", "pendulum", "--seed"], "--seed needs a value"),
@@ -226,8 +230,19 @@ def test_envs_and_algos():
     table = dqs("envs").stdout
     assert all(row["name"] in table and row["doc"] in table for row in rows)
     algos = only_json(dqs("algos", "--json"))
-    assert "dqs" in [row["name"] for row in algos]
+    assert {"dqs", "sac", "td3", "ddpg"} <= {row["name"] for row in algos}
     assert all(row["name"] in dqs("algos").stdout for row in algos)
+
+
+ALGOS = [row["name"] for row in json.loads(dqs("algos", "--json").stdout)]
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_every_algorithm_tells_its_options(algo):
+    told = only_json(dqs("options", algo, "--env", "pendulum", "--preset", "paper", "--json"))
+    assert (told["algo"], told["preset"]) == (algo, "paper")
+    rows = [row for row in told["options"] if row["group"] == algo]
+    assert len(rows) > 5 and all(row["doc"] and row["source"] and row["type"] for row in rows)
 
 
 def test_options_says_everything_in_three_forms():
@@ -522,6 +537,26 @@ def test_kill_and_resume_equals_never_killed(env, tmp_path):
     for name in ("progress.csv", "evaluations.csv"):
         steps = csv_steps(killed / name)
         assert steps == sorted(steps) == csv_steps(whole / name), name
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_stop_and_resume_of_every_algorithm(algo, tmp_path):
+    """Stopped after some updates of its own standard settings, it goes on to the same bits; its policy can be played."""
+    settings = ["--algo", algo, "--steps", 1040, "--quiet", "--set", "log_every=5", "--set", "eval_every=0", "--set",
+                "final_episodes=2"]
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    assert dqs("train", "pendulum", *settings, "--threads", 1, "--out", whole).returncode == 0
+    child = start("train", "pendulum", *settings, "--threads", 2, "--out", stopped)
+    wait_for(lambda: (stopped / "progress.csv").exists() and max([0, *csv_steps(stopped / "progress.csv")]) > 1004
+             or child.poll() is not None, pause=0.001)
+    child.send_signal(signal.SIGTERM)
+    child.communicate()
+    result = dqs("resume", stopped, "--threads", 1, "--quiet")
+    assert result.returncode == 0, result.stderr
+    one, other = tensors(stopped / "checkpoint.safetensors"), tensors(whole / "checkpoint.safetensors")
+    assert one.keys() == other.keys() and [key for key in one if one[key] != other[key]] == []
+    played = only_json(dqs("eval", stopped, "--episodes", 2, "--json"))
+    assert -2000 < played["eval_mean"] < 0
 
 
 def test_busy_folder(endless):

@@ -7,6 +7,7 @@
 
 #define FEATURES 3
 #define STATES 32
+#define CLOUD 200
 
 /* Two critics and their energy at some states. */
 struct world {
@@ -25,14 +26,15 @@ static void world_create(struct world *w, const char *kernels, int threads, int 
     struct rng rng;
     *w = (struct world){.compute = compute_of(kernels, threads), .d = d, .T = T};
     struct net_spec spec = {FEATURES + d, 1, shape.width, shape.hidden, shape.act, shape.layernorm, false};
-    twin_create(&w->twin, &w->arena, &spec, STATES, 1e-3, 0, false);
+    twin_create(&w->twin, &w->arena, &spec, 2, STATES, 1e-3, 0, false);
     rng_seed(&rng, 4, RNG_TEST);
     twin_initialise(&w->twin, NET_UNIFORM, &rng);
     for (int i = 0; i < 2; i++)
         for (size_t j = 0; j < w->twin.net[i].count; j++)
             w->twin.net[i].params[j] *= 2;
     fill_normal(w->features, STATES * FEATURES, 5);
-    twin_energy_create(&w->energy, &w->arena, &w->twin, combine, squash, w->compute, FEATURES, d, STATES);
+    twin_energy_create(&w->energy, &w->arena, &w->twin, combine, squash, w->compute, FEATURES, d, STATES,
+                       CLOUD);
     twin_energy_prepare(&w->energy, w->compute, w->features, STATES, T);
 }
 
@@ -132,6 +134,56 @@ static void test_energy(void **state)
                 check_energy(k->name, SMOOTH, (enum twin_combine)combine, (enum squash)squash, d);
                 check_energy(k->name, PLAIN, (enum twin_combine)combine, (enum squash)squash, d);
             }
+}
+
+/* Many points of one state together give what one by one they do. */
+static void check_cloud(const char *kernels, enum twin_combine combine, enum squash squash, float spread)
+{
+    enum { D = 3, STATE = 5 };
+    struct world w;
+    int owner[CLOUD];
+    float y[CLOUD * D], one[CLOUD], all[CLOUD], grad[CLOUD * D], weight[CLOUD], sum[D];
+    world_create(&w, kernels, 1, D, PLAIN, combine, squash, 0.3);
+    const struct energy *e = &w.energy.squashed;
+    assert_int_equal(e->cloud_most, CLOUD);
+    w.energy.inverse_T[STATE] = 2;
+    fill_normal(y, COUNT(y), 6);
+    fill_normal(weight, COUNT(weight), 7);
+    for (int i = 0; i < CLOUD * D; i++)
+        y[i] = 0.3f + spread * y[i];
+    for (int i = 0; i < CLOUD; i++) {
+        owner[i] = STATE;
+        weight[i] = i % 7 ? fabsf(weight[i]) / CLOUD : 0;
+    }
+    e->eval(e->self, one, grad, y, owner, CLOUD, 0);
+    e->cloud(e->self, all, y, STATE, CLOUD, 0);
+    e->pull(e->self, sum, weight, STATE, CLOUD, 0);
+    for (int i = 0; i < CLOUD; i++)
+        assert_near(all[i], one[i], 1e-5);
+    for (int j = 0; j < D; j++) {
+        double expected = 0;
+        for (int i = 0; i < CLOUD; i++)
+            expected += (double)weight[i] * grad[i * D + j];
+        assert_near(sum[j], expected, 1e-5);
+    }
+    world_free(&w);
+}
+
+static void test_cloud(void **state)
+{
+    (void)state;
+    FOR_KERNELS(k)
+    for (int combine = TWIN_MIN; combine <= TWIN_MEAN; combine++)
+        for (int s = 0; s < 3; s++)
+            check_cloud(k->name, (enum twin_combine)combine, s ? SQUASH_BOX : SQUASH_PAPER,
+                        (float[]){1e-4f, 0.2f, 3}[s]);
+    struct world w; /* no short way: a layer norm, or the squash's own slope at every point */
+    world_create(&w, "auto", 1, 2, SMOOTH, TWIN_MIN, SQUASH_PAPER, 1);
+    assert_int_equal(w.energy.squashed.cloud_most, 0);
+    world_free(&w);
+    world_create(&w, "auto", 1, 2, PLAIN, TWIN_MIN, SQUASH_LATENT, 1);
+    assert_int_equal(w.energy.squashed.cloud_most, 0);
+    world_free(&w);
 }
 
 static void test_squash(void **state)
@@ -248,7 +300,7 @@ static void check_invariance(const struct kernels *k, double step, int steps, do
 {
     enum { N = 32 * 600 };
     struct arena arena = {0};
-    struct energy e = {2, two_modes, NULL};
+    struct energy e = {.dim = 2, .eval = two_modes};
     struct rng rng;
     double p[CELLS * CELLS], moved = 0;
     float *x = arena_new(&arena, float, 2 * N), *start = arena_new(&arena, float, 2 * N);
@@ -282,7 +334,7 @@ static void test_corrector_converges(void **state)
     (void)state;
     enum { N = 32 * 300 };
     struct arena arena = {0};
-    struct energy e = {2, two_modes, NULL};
+    struct energy e = {.dim = 2, .eval = two_modes};
     double p[CELLS * CELLS];
     float *x = arena_new(&arena, float, 2 * N);
     exact_cells(p, &e);
@@ -495,6 +547,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_energy),
+        cmocka_unit_test(test_cloud),
         cmocka_unit_test(test_squash),
         cmocka_unit_test(test_corrector_invariance),
         cmocka_unit_test(test_corrector_converges),

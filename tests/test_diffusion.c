@@ -198,7 +198,7 @@ static double error_of(const float *S, const double *exact, const float *h)
 static void check_convergence(const struct kernels *k, double sigma, enum score_form form, bool box,
                               double limit)
 {
-    struct energy e = {2, mixture_eval, NULL};
+    struct energy e = {.dim = 2, .eval = mixture_eval};
     float x[2 * STATES], h[STATES], S[2 * STATES];
     double exact[2 * STATES];
     make_states(x, h, sigma, 11);
@@ -235,7 +235,7 @@ static void test_estimators(void **state)
 static void test_edge(void **state)
 {
     (void)state;
-    struct energy e = {2, uniform_eval, NULL};
+    struct energy e = {.dim = 2, .eval = uniform_eval};
     static const double sigmas[] = {0.03, 0.2, 1};
     for (int s = 0; s < 3; s++) {
         float x[2 * STATES], h[STATES], S[2 * STATES];
@@ -264,7 +264,7 @@ static void test_edge(void **state)
 static void test_estimate_pieces(void **state)
 {
     (void)state;
-    struct energy e = {2, mixture_eval, NULL};
+    struct energy e = {.dim = 2, .eval = mixture_eval};
     float x[2 * STATES], h[STATES], whole[2 * STATES], pieces[2 * STATES];
     make_states(x, h, 0.1, 12);
     for (int i = 0; i < STATES; i += 3)
@@ -449,7 +449,7 @@ static void test_small_mixture(void **state)
     struct arena arena = {0};
     struct compute *compute = compute_of("auto", 1);
     struct diffusion_policy p;
-    struct energy e = {2, mixture_eval, NULL};
+    struct energy e = {.dim = 2, .eval = mixture_eval};
     struct twin_energy boxed = {.boxed = e};
     struct policy_options o = {.width = 64,
                                .hidden = 2,

@@ -464,6 +464,108 @@ static void test_distributions(void **state)
     free(x);
 }
 
+/* ---------------------------------------------------------------- clouds */
+/* Values and the weighted gradient in double precision. `shaky` counts units so close to 0 that float may see another sign. */
+static void cloud_truth(double *q, double *sum, int *shaky, const struct cloud_net *net, const float *base,
+                        const float *y, const float *weight, int count)
+{
+    int w = net->width;
+    double *h = calloc((size_t)w, sizeof *h), *g = calloc((size_t)w, sizeof *g);
+    *shaky = 0;
+    for (int d = 0; d < net->dim; d++)
+        sum[d] = 0;
+    for (int i = 0; i < count; i++) {
+        q[i] = net->b3;
+        memset(g, 0, sizeof *g * (size_t)w);
+        for (int u = 0; u < w; u++) {
+            double z = base[u];
+            for (int d = 0; d < net->dim; d++)
+                z += (double)y[i * net->dim + d] * net->w1[d * w + u];
+            h[u] = z > 0 ? z : 0;
+            *shaky += fabs(z) < 1e-5;
+        }
+        for (int j = 0; j < w; j++) {
+            double z = net->b2[j];
+            for (int u = 0; u < w; u++)
+                z += h[u] * net->w2[u * w + j];
+            *shaky += fabs(z) < 1e-5;
+            if (z <= 0)
+                continue;
+            q[i] += z * net->w3[j];
+            for (int u = 0; u < w; u++)
+                g[u] += h[u] > 0 ? (double)net->w2[u * w + j] * net->w3[j] : 0;
+        }
+        for (int d = 0; d < net->dim; d++)
+            for (int u = 0; u < w; u++)
+                sum[d] += weight[i] * g[u] * net->w1[d * w + u];
+    }
+    free(h);
+    free(g);
+}
+
+/* Points spread by `spread` round one place; of their weights `share` is not zero. */
+static int check_cloud(int width, int dim, int count, float spread, double share)
+{
+    struct arena arena = {0};
+    struct cloud cloud;
+    int shaky, open = -1;
+    size_t w = (size_t)width, d = (size_t)dim, n = (size_t)count;
+    float *w1 = new_normals(d * w, 11), *w2 = new_normals(w * w, 12), *w2t = new_floats(w * w),
+          *b2 = new_normals(w, 13), *w3 = new_normals(w, 14), *base = new_normals(w, 15),
+          *y = new_normals(n * d, 16), *weight = new_normals(n, 17), *place = new_normals(d, 18);
+    for (size_t i = 0; i < w * w; i++)
+        w2t[i % w * w + i / w] = w2[i] /= sqrtf((float)width);
+    for (size_t i = 0; i < n * d; i++)
+        y[i] = place[i % d] + spread * y[i];
+    for (size_t i = 0; i < n; i++)
+        weight[i] = (double)i / (double)n < share || i == n - 1 ? fabsf(weight[i]) / (float)n : 0;
+    struct cloud_net net = {dim, width, w1, w2, w2t, b2, w3, 0.5f};
+    float *q = new_floats(n), *sum = new_floats(d);
+    double *true_q = calloc(n, sizeof *true_q), *true_sum = calloc(d, sizeof *true_sum);
+    cloud_truth(true_q, true_sum, &shaky, &net, base, y, weight, count);
+    cloud_create(&cloud, &arena, count, dim, width);
+    FOR_KERNELS(k)
+    {
+        k->cloud_values(&cloud, q, &net, base, y, count);
+        if (k != &kernels_ref)
+            open = cloud.opens;
+        k->cloud_pull(&cloud, sum, &net, weight, count);
+        double size = sqrt((double)width), norm = 0;
+        for (int r = 0; r < count; r++)
+            assert_near(q[r], true_q[r], 2e-5 * size);
+        for (int r = 0; r < dim; r++)
+            norm += true_sum[r] * true_sum[r];
+        for (int r = 0; r < dim; r++) /* a unit on the edge takes one point's share of the sum with it */
+            assert_near(sum[r], true_sum[r], 1e-4 * sqrt(norm) + 1e-4 + shaky * size / count);
+    }
+    arena_free(&arena);
+    float *all[] = {w1, w2, w2t, b2, w3, base, y, weight, place, q, sum};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+    free(true_q);
+    free(true_sum);
+    return open;
+}
+
+static void test_clouds(void **state)
+{
+    (void)state;
+    static const int counts[] = {1, 31, 32, 33, 100, 300}, dims[] = {1, 6, 21}, widths[] = {16, 48, 256};
+    static const float spreads[] = {0, 1e-3f, 0.1f, 1, 5};
+    for (int w = 0; w < 3; w++)
+        for (int d = 0; d < 3; d++)
+            for (int c = 0; c < 6; c++) {
+                if (widths[w] == 256 && counts[c] % 100 && dims[d] != 6)
+                    continue; /* slow in double */
+                for (int s = 0; s < 5; s++)
+                    check_cloud(widths[w], dims[d], counts[c], spreads[s], (w + d + c + s) % 3 * 0.5);
+            }
+    /* Points close together: no unit of layer 1 is left; far apart: nearly all are. */
+    assert_int_equal(check_cloud(256, 6, 300, 0, 1), 0);
+    assert_in_range(check_cloud(256, 6, 300, 0.01f, 1), 1, 30);
+    assert_in_range(check_cloud(256, 6, 300, 5, 1), 200, 256);
+}
+
 static void test_selection(void **state)
 {
     (void)state;
@@ -488,7 +590,8 @@ int main(void)
         cmocka_unit_test(test_softmax),           cmocka_unit_test(test_log),
         cmocka_unit_test(test_activations),       cmocka_unit_test(test_uniform_words),
         cmocka_unit_test(test_normal_pairs),      cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_distributions),     cmocka_unit_test(test_selection),
+        cmocka_unit_test(test_distributions),     cmocka_unit_test(test_clouds),
+        cmocka_unit_test(test_selection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "boltzmann_grid.h"
 #include "diffusion_policy.h"
 #include "dqs_options.h"
+#include "experience.h"
 #include "temperature.h"
 #include <math.h>
 #include <string.h>
@@ -14,22 +15,17 @@
 struct dqs {
     struct dqs_options o;
     struct algo_setup setup;
-    struct features features;
+    struct experience e;            /* D, its minibatch, counters */
     struct twin critics;            /* theta, theta bar */
     struct diffusion_policy policy; /* phi */
-    struct ring replay;             /* D */
     struct temperature temperature;
     struct twin_energy energy;
     struct score_options score;
     struct score_scratch *scratch; /* per thread */
     struct boltzmann_grid grid;
-    struct ring_batch batch;
-    float *s, *s_next;              /* features [B x F] */
-    float *x, *x_next, *y;          /* critic inputs [B x (F+d)], targets [B] */
-    float *a_next, *a0, *a_tau, *S; /* [B x d] */
-    float *tau, *h, *log_T, *ess;   /* [B] */
-    long steps, updates;
-    struct rng rng_act, rng_evaluate, rng_replay, rng_target, rng_score, rng_temperature, rng_diagnose;
+    float *a0, *a_tau, *S;        /* [B x d] */
+    float *tau, *h, *log_T, *ess; /* [B] */
+    struct rng rng_score, rng_temperature, rng_diagnose;
 };
 
 static bool needs_energy(const struct dqs *q, int corrector)
@@ -59,24 +55,22 @@ static dqs_status dqs_act(void *self, float *action, const float *obs, int rows,
 {
     struct dqs *q = self;
     int d = q->setup.act_dim, block = (int)q->o.batch;
-    struct rng *rng = mode == DQS_ACT_EXPLORE ? &q->rng_act : &q->rng_evaluate;
-    if (mode == DQS_ACT_EXPLORE && q->steps < q->o.warmup && !q->setup.act_only) {
-        uniform_actions(action, rows * d, rng);
+    struct rng *rng = mode == DQS_ACT_EXPLORE ? &q->e.rng_act : &q->e.rng_evaluate;
+    if (experience_warms_up(&q->e, action, rows, mode))
         return DQS_OK;
-    }
     if (mode == DQS_ACT_EXACT && !grid_possible(d))
         return fail(error, DQS_E_UNSUPPORTED,
                     "exact: needs at most 2 action dimensions, this task has %d; use evaluate", d);
     for (int at = 0; at < rows; at += block) {
         int n = rows - at < block ? rows - at : block;
         float *a = action + (size_t)at * (size_t)d;
-        features_of(&q->features, q->s, obs + (size_t)at * (size_t)q->setup.obs_dim, n);
+        features_of(&q->e.features, q->e.s, obs + (size_t)at * (size_t)q->setup.obs_dim, n);
         if (mode == DQS_ACT_EXACT) {
-            twin_energy_prepare(&q->energy, q->setup.compute, q->s, n, q->temperature.T);
+            twin_energy_prepare(&q->energy, q->setup.compute, q->e.s, n, q->temperature.T);
             grid_draw(&q->grid, a, n, rng);
         } else {
             double noise = mode == DQS_ACT_EVALUATE ? q->o.eval_noise : 1;
-            draw(q, a, q->s, n, q->temperature.T, (int)q->o.corrector, noise, rng);
+            draw(q, a, q->e.s, n, q->temperature.T, (int)q->o.corrector, noise, rng);
         }
     }
     return DQS_OK;
@@ -85,19 +79,14 @@ static dqs_status dqs_act(void *self, float *action, const float *obs, int rows,
 static void dqs_observe(void *self, const struct transitions *t)
 {
     struct dqs *q = self;
-    size_t o = (size_t)q->setup.obs_dim, d = (size_t)q->setup.act_dim;
-    normaliser_learn(&q->features.norm, t->obs, t->rows);
-    for (size_t r = 0; r < (size_t)t->rows; r++)
-        ring_push(&q->replay, t->obs + r * o, t->action + r * d, t->reward[r], t->next_obs + r * o,
-                  t->terminated[r]);
-    q->steps += t->rows;
-    temperature_at(&q->temperature, q->steps);
+    experience_observe(&q->e, t);
+    temperature_at(&q->temperature, q->e.steps);
 }
 
 static bool dqs_update_due(const void *self)
 {
     const struct dqs *q = self;
-    return (double)q->updates < (double)(q->steps - q->o.warmup) * q->o.updates_per_step;
+    return experience_update_due(&q->e);
 }
 
 /* ---------------------------------------------------------------- update */
@@ -131,50 +120,38 @@ static void spread_temperatures(struct dqs *q)
     }
 }
 
-static double mean_of(const float *x, int n)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += x[i];
-    return sum / n;
-}
-
 static void dqs_update(void *self, struct log_sink *log)
 {
     struct dqs *q = self;
+    struct experience *e = &q->e;
     const struct compute *compute = q->setup.compute;
-    int B = (int)q->o.batch, F = q->features.dim, d = q->setup.act_dim;
+    int B = (int)q->o.batch, d = q->setup.act_dim;
     bool from_policy = q->o.noised == DQS_NOISED_POLICY;
     double mean_q;
 
     /* Sample minibatch {(s, a, r, s')} from D */
     log_phase(log, "sample");
-    ring_sample(&q->replay, &q->batch, &q->rng_replay);
-    features_of(&q->features, q->s, q->batch.obs, B);
-    features_of(&q->features, q->s_next, q->batch.next_obs, B);
+    experience_sample(e);
 
     /* Target values Q^ = r + gamma Q_thetabar(s', a'), a' ~ pi_phi(s'). Nobody looks at a' where gamma is 0. */
     log_phase(log, "policy");
     double accepted = 0;
     if (q->o.gamma > 0 || from_policy)
         accepted =
-            draw(q, q->a_next, q->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &q->rng_target);
+            draw(q, e->a_next, e->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &e->rng_noise);
     log_phase(log, "target");
-    join_rows(q->x_next, q->s_next, F, q->a_next, d, B);
-    for (int r = 0; r < B; r++)
-        q->batch.reward[r] *= (float)q->o.reward_scale;
-    td_target(compute, &q->critics, q->y, q->batch.reward, q->batch.terminated, q->x_next, B, q->o.gamma,
+    join_rows(e->x_next, e->s_next, e->features.dim, e->a_next, d, B);
+    td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.terminated, e->x_next, B, q->o.gamma,
               (enum twin_combine)q->o.target_critics);
 
     /* Update theta by minimising the mean of (Q_theta(s,a) - Q^)^2 */
     log_phase(log, "critic");
-    join_rows(q->x, q->s, F, q->batch.action, d, B);
     double critic_loss =
-        twin_fit(compute, &q->critics, q->x, q->y, B, q->o.huber, q->o.max_grad_norm, &mean_q);
+        twin_fit(compute, &q->critics, e->x, e->y, B, q->o.huber, q->o.max_grad_norm, &mean_q);
 
     /* For each (s, a): tau ~ U[0,1], a_tau ~ N(a, h I). [DEV] noised=policy takes (s', a') instead. */
     log_phase(log, "noise");
-    const float *s = from_policy ? q->s_next : q->s, *a = from_policy ? q->a_next : q->batch.action;
+    const float *s = from_policy ? e->s_next : e->s, *a = from_policy ? e->a_next : e->batch.action;
     for (int i = 0; i < B * d; i++)
         q->a0[i] = unsquash_action((enum squash)q->o.squash, a[i]);
     policy_noise(&q->policy, q->tau, q->h, q->a_tau, q->a0, B, &q->rng_score);
@@ -195,11 +172,11 @@ static void dqs_update(void *self, struct log_sink *log)
     twin_blend(compute, &q->critics, q->o.eta);
 
     /* [DEV] T follows the critic, in the modes that do. */
-    if (temperature_wants_probe(&q->temperature, q->updates))
+    if (temperature_wants_probe(&q->temperature, e->updates))
         temperature_probe(&q->temperature, compute, &q->energy, &q->rng_temperature);
 
     log_phase(log, "rest");
-    q->updates++;
+    e->updates++;
     log_add(log, "train/critic_loss", critic_loss);
     log_add(log, "train/actor_loss", actor_loss);
     log_add(log, "train/q_mean", mean_q);
@@ -208,7 +185,7 @@ static void dqs_update(void *self, struct log_sink *log)
     log_set(log, "train/ent_coef", q->temperature.T);
     log_set(log, "train/q_spread", q->temperature.spread);
     log_set(log, "train/entropy_per_dim", q->temperature.entropy);
-    log_set(log, "train/n_updates", (double)q->updates);
+    log_set(log, "train/n_updates", (double)e->updates);
 }
 
 /* ---------------------------------------------------------------- look */
@@ -223,15 +200,15 @@ static void dqs_diagnose(void *self, struct log_sink *log)
               {3.0, "diag/tv_hot", "diag/tv_hot_corrected", "diag/tv_hot_floor"}};
     struct dqs *q = self;
     int d = q->setup.act_dim, n = (int)q->o.diag_samples, B = (int)q->o.batch, rows = (int)q->o.diag_states,
-        F = q->features.dim;
-    if (!grid_possible(d) || q->setup.act_only || ring_count(&q->replay) == 0)
+        F = q->e.features.dim;
+    if (!grid_possible(d) || q->setup.act_only || ring_count(&q->e.replay) == 0)
         return;
     rows = rows < B ? rows : B;
     struct arena arena = {0};
     float *states = arena_new(&arena, float, rows *F),
           *samples = arena_new(&arena, float, (size_t)rows *(size_t)n *(size_t)d);
-    ring_sample(&q->replay, &q->batch, &q->rng_diagnose);
-    features_of(&q->features, states, q->batch.obs, rows);
+    ring_sample(&q->e.replay, &q->e.batch, &q->rng_diagnose);
+    features_of(&q->e.features, states, q->e.batch.obs, rows);
     int kinds = q->o.T_spread >= 3 ? 3 : 1;
     for (int k = 0; rows > 0 && k < kinds; k++)
         for (int corrected = 0; corrected <= (q->o.corrector > 0); corrected++) {
@@ -239,10 +216,10 @@ static void dqs_diagnose(void *self, struct log_sink *log)
             for (int i = 0; i < rows * n; i += B) { /* blocks of B samples; a block may span states */
                 int block = rows * n - i < B ? rows * n - i : B;
                 for (int r = 0; r < block; r++)
-                    memcpy(q->s + (size_t)r * (size_t)F, states + (size_t)((i + r) / n) * (size_t)F,
+                    memcpy(q->e.s + (size_t)r * (size_t)F, states + (size_t)((i + r) / n) * (size_t)F,
                            sizeof(float) * (size_t)F);
-                draw(q, samples + (size_t)i * (size_t)d, q->s, block, T, corrected ? (int)q->o.corrector : 0,
-                     1, &q->rng_diagnose);
+                draw(q, samples + (size_t)i * (size_t)d, q->e.s, block, T,
+                     corrected ? (int)q->o.corrector : 0, 1, &q->rng_diagnose);
             }
             twin_energy_prepare(&q->energy, q->setup.compute, states, rows, T);
             double tv = grid_total_variation(&q->grid, samples, rows, n, &floor, &q->rng_diagnose);
@@ -261,8 +238,8 @@ static dqs_status dqs_soft_value(void *self, float *value, const float *obs, int
                     "soft value: needs at most 2 action dimensions, this task has %d", q->setup.act_dim);
     for (int at = 0; at < rows; at += block) {
         int n = rows - at < block ? rows - at : block;
-        features_of(&q->features, q->s, obs + (size_t)at * (size_t)q->setup.obs_dim, n);
-        twin_energy_prepare(&q->energy, q->setup.compute, q->s, n, q->temperature.T);
+        features_of(&q->e.features, q->e.s, obs + (size_t)at * (size_t)q->setup.obs_dim, n);
+        twin_energy_prepare(&q->energy, q->setup.compute, q->e.s, n, q->temperature.T);
         grid_soft_value(&q->grid, value + at, n);
     }
     return DQS_OK;
@@ -315,22 +292,15 @@ static struct policy_options policy_choice(const struct dqs *q)
                                    .decay = o->weight_decay,
                                    .max_norm = o->max_grad_norm,
                                    .corrector_step = o->corrector_step,
-                                   .feature_dim = q->features.dim,
+                                   .feature_dim = q->e.features.dim,
                                    .act_dim = q->setup.act_dim,
                                    .batch = (int)o->batch};
 }
 
 static void create_buffers(struct dqs *q, struct arena *arena)
 {
-    int B = (int)q->o.batch, F = q->features.dim, d = q->setup.act_dim,
-        threads = pool_threads(q->setup.compute->pool);
-    float **wide[] = {&q->a_next, &q->a0, &q->a_tau, &q->S},
-          **narrow[] = {&q->y, &q->tau, &q->h, &q->log_T, &q->ess};
-    ring_create(&q->replay, arena, q->o.replay, q->setup.obs_dim, d);
-    ring_batch_create(&q->batch, arena, B, q->setup.obs_dim, d);
-    q->s_next = arena_new(arena, float, B *F);
-    q->x = arena_new(arena, float, B *(F + d));
-    q->x_next = arena_new(arena, float, B *(F + d));
+    int B = (int)q->o.batch, d = q->setup.act_dim, threads = pool_threads(q->setup.compute->pool);
+    float **wide[] = {&q->a0, &q->a_tau, &q->S}, **narrow[] = {&q->tau, &q->h, &q->log_T, &q->ess};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         *wide[i] = arena_new(arena, float, B *d);
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
@@ -340,16 +310,15 @@ static void create_buffers(struct dqs *q, struct arena *arena)
         score_scratch_create(&q->scratch[t], arena, &q->score, d);
 }
 
-static void seed_streams(struct dqs *q)
+static struct off_policy_options experience_choice(const struct dqs_options *o)
 {
-    uint64_t seed = q->setup.seed;
-    rng_seed(&q->rng_act, seed, RNG_ACT);
-    rng_seed(&q->rng_evaluate, seed, RNG_EVALUATE);
-    rng_seed(&q->rng_replay, seed, RNG_REPLAY);
-    rng_seed(&q->rng_target, seed, RNG_TARGET);
-    rng_seed(&q->rng_score, seed, RNG_SCORE);
-    rng_seed(&q->rng_temperature, seed, RNG_TEMPERATURE);
-    rng_seed(&q->rng_diagnose, seed, RNG_DIAGNOSE);
+    return (struct off_policy_options){.batch = o->batch,
+                                       .replay = o->replay,
+                                       .warmup = o->warmup,
+                                       .updates_per_step = o->updates_per_step,
+                                       .reward_scale = o->reward_scale,
+                                       .normalise_obs = o->normalise_obs,
+                                       .obs_octaves = o->obs_octaves};
 }
 
 static dqs_status dqs_create(void **self, struct arena *arena, const struct algo_setup *setup,
@@ -363,14 +332,16 @@ static dqs_status dqs_create(void **self, struct arena *arena, const struct algo
         automatic = setup->terminates ? DQS_CRITICS_MIN : DQS_CRITICS_MEAN;
     q->o.target_critics = o->target_critics == DQS_CRITICS_AUTO ? automatic : o->target_critics;
     q->o.energy_critics = o->energy_critics == DQS_CRITICS_AUTO ? automatic : o->energy_critics;
-    features_create(&q->features, arena, setup->obs_dim, o->normalise_obs, (int)o->obs_octaves);
-    q->s = arena_new(arena, float, B * q->features.dim);
+    struct off_policy_options experience = experience_choice(o);
+    experience_create(&q->e, arena, setup, &experience);
+    int F = q->e.features.dim;
 
-    struct net_spec spec = {q->features.dim + d, 1,    (int)o->critic_width, (int)o->critic_hidden, ACT_RELU,
-                            o->critic_layernorm, false};
-    twin_create(&q->critics, arena, &spec, B, o->lr_critic, o->weight_decay, !setup->act_only);
+    struct net_spec spec = {
+        F + d, 1, (int)o->critic_width, (int)o->critic_hidden, ACT_RELU, o->critic_layernorm, false};
+    twin_create(&q->critics, arena, &spec, 2, B, o->lr_critic, o->weight_decay, !setup->act_only);
     twin_energy_create(&q->energy, arena, &q->critics, (enum twin_combine)q->o.energy_critics,
-                       (enum squash)o->squash, setup->compute, q->features.dim, d, B);
+                       (enum squash)o->squash, setup->compute, F, d, B,
+                       setup->act_only ? 0 : (int)(o->K > o->K_low ? o->K : o->K_low));
     struct policy_options policy = policy_choice(q);
     policy_create(&q->policy, arena, &policy, setup->compute, &q->energy);
     struct temperature_options temperature = {(enum temperature_mode)o->temperature,
@@ -394,7 +365,9 @@ static dqs_status dqs_create(void **self, struct arena *arena, const struct algo
     rng_seed(&init, setup->seed, RNG_INIT);
     twin_initialise(&q->critics, (enum net_init)o->init, &init);
     policy_initialise(&q->policy, &init);
-    seed_streams(q);
+    rng_seed(&q->rng_score, setup->seed, RNG_SCORE);
+    rng_seed(&q->rng_temperature, setup->seed, RNG_TEMPERATURE);
+    rng_seed(&q->rng_diagnose, setup->seed, RNG_DIAGNOSE);
     *self = q;
     return DQS_OK;
 }
@@ -405,22 +378,14 @@ static void dqs_visit(void *self, struct visitor *v)
     bool learn = !q->setup.act_only;
     policy_visit(&q->policy, v, learn);
     twin_visit(&q->critics, v, learn);
-    normaliser_visit(&q->features.norm, v, "normaliser/");
+    experience_visit_policy(&q->e, v);
     temperature_visit(&q->temperature, v);
     if (!learn)
         return;
-    struct {
-        const char *name;
-        struct rng *rng;
-    } streams[] = {{"rng/act", &q->rng_act},          {"rng/evaluate", &q->rng_evaluate},
-                   {"rng/replay", &q->rng_replay},    {"rng/target", &q->rng_target},
-                   {"rng/score", &q->rng_score},      {"rng/temperature", &q->rng_temperature},
-                   {"rng/diagnose", &q->rng_diagnose}};
-    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
-        visit_vector(v, streams[i].name, VISIT_LEARN, VISIT_I64, &streams[i].rng->ticket, 1);
-    visit_long(v, "steps", VISIT_LEARN, &q->steps);
-    visit_long(v, "updates", VISIT_LEARN, &q->updates);
-    ring_visit(&q->replay, v);
+    const struct named_stream own[] = {{"rng/score", &q->rng_score},
+                                       {"rng/temperature", &q->rng_temperature},
+                                       {"rng/diagnose", &q->rng_diagnose}};
+    experience_visit(&q->e, v, own, 3);
 }
 
 const struct algo algo_dqs = {

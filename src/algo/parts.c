@@ -1,7 +1,15 @@
 #include "parts.h"
 #include "embed.h"
-#include <math.h>
+#include <assert.h>
 #include <string.h>
+
+double mean_of(const float *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i];
+    return sum / n;
+}
 
 void features_create(struct features *f, struct arena *arena, int obs_dim, bool normalise, int octaves)
 {
@@ -34,10 +42,12 @@ void join_rows(float *x, const float *left, int left_dim, const float *right, in
 }
 
 /* ---------------------------------------------------------------- twin critics */
-void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *spec, int batch, double lr,
-                 double decay, bool learn)
+void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *spec, int count, int batch,
+                 double lr, double decay, bool learn)
 {
-    for (int i = 0; i < 2; i++) {
+    assert(count == 1 || count == 2);
+    twin->count = count;
+    for (int i = 0; i < count; i++) {
         net_create(&twin->net[i], arena, spec);
         if (!learn)
             continue;
@@ -49,11 +59,13 @@ void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *
         twin->q[i] = arena_new(arena, float, batch);
         twin->dq[i] = arena_new(arena, float, batch);
     }
+    if (learn && count > 1)
+        twin->dx = arena_new(arena, float, batch * spec->in);
 }
 
 void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < twin->count; i++) {
         net_initialise(&twin->net[i], init, 1, rng);
         if (twin->target[i].params) {
             memcpy(twin->target[i].params, twin->net[i].params, sizeof(float) * twin->net[i].count);
@@ -62,20 +74,46 @@ void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng)
     }
 }
 
+/* How many of the critics have a say. */
+static int asked(const struct twin *twin, enum twin_combine combine)
+{
+    return combine == TWIN_FIRST ? 1 : twin->count;
+}
+
+void twin_target_value(const struct compute *compute, struct twin *twin, float *v, const float *x_next,
+                       int rows, enum twin_combine combine)
+{
+    struct net_pass pass[2];
+    int n = asked(twin, combine);
+    for (int i = 0; i < n; i++)
+        pass[i] =
+            (struct net_pass){&twin->target[i], &twin->target_tape[i], x_next, twin->q[i], NULL, NULL, rows};
+    net_forward(compute, pass, n);
+    for (int r = 0; r < rows; r++) {
+        float a = twin->q[0][r], b = twin->q[n - 1][r];
+        v[r] = combine == TWIN_MEAN ? 0.5f * (a + b) : fminf(a, b);
+    }
+}
+
+void bootstrap(float *y, const float *reward, const float *terminated, const float *v, int rows, double gamma)
+{
+    for (int r = 0; r < rows; r++)
+        y[r] = reward[r] + (float)gamma * (1 - terminated[r]) * v[r];
+}
+
 void td_target(const struct compute *compute, struct twin *twin, float *y, const float *reward,
                const float *terminated, const float *x_next, int rows, double gamma,
                enum twin_combine combine)
 {
-    struct net_pass pass[2];
-    for (int i = 0; i < 2; i++)
-        pass[i] =
-            (struct net_pass){&twin->target[i], &twin->target_tape[i], x_next, twin->q[i], NULL, NULL, rows};
-    net_forward(compute, pass, 2);
-    for (int r = 0; r < rows; r++) {
-        float a = twin->q[0][r], b = twin->q[1][r];
-        float value = combine == TWIN_MIN ? fminf(a, b) : 0.5f * (a + b);
-        y[r] = reward[r] + (float)gamma * (1 - terminated[r]) * value;
-    }
+    twin_target_value(compute, twin, y, x_next, rows, combine);
+    bootstrap(y, reward, terminated, y, rows, gamma);
+}
+
+static void passes_of(struct twin *twin, struct net_pass pass[2], const float *x, int rows)
+{
+    for (int i = 0; i < twin->count; i++)
+        pass[i] = (struct net_pass){&twin->net[i], &twin->tape[i],     x,   twin->q[i],
+                                    twin->dq[i],   &twin->gradient[i], rows};
 }
 
 double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows,
@@ -83,11 +121,10 @@ double twin_fit(const struct compute *compute, struct twin *twin, const float *x
 {
     struct net_pass pass[2];
     double squares = 0, sum = 0;
-    for (int i = 0; i < 2; i++)
-        pass[i] = (struct net_pass){&twin->net[i], &twin->tape[i],     x,   twin->q[i],
-                                    twin->dq[i],   &twin->gradient[i], rows};
-    net_forward(compute, pass, 2);
-    for (int i = 0; i < 2; i++)
+    int n = twin->count;
+    passes_of(twin, pass, x, rows);
+    net_forward(compute, pass, n);
+    for (int i = 0; i < n; i++)
         for (int r = 0; r < rows; r++) {
             double error = (double)twin->q[i][r] - y[r];
             squares += error * error;
@@ -95,25 +132,48 @@ double twin_fit(const struct compute *compute, struct twin *twin, const float *x
             double bounded = huber > 0 ? fmin(huber, fmax(-huber, error)) : error;
             twin->dq[i][r] = (float)(2 * bounded / rows);
         }
-    net_backward(compute, pass, 2);
-    for (int i = 0; i < 2; i++)
+    net_backward(compute, pass, n);
+    for (int i = 0; i < n; i++)
         adam_net(compute, &twin->adam[i], &twin->net[i], &twin->gradient[i], max_norm);
-    *mean_q = sum / (2 * rows);
-    return squares / (2 * rows);
+    *mean_q = sum / (n * rows);
+    return squares / (n * rows);
+}
+
+double twin_action_gradient(const struct compute *compute, struct twin *twin, float *da, const float *x,
+                            int rows, int act_dim, enum twin_combine combine)
+{
+    struct net_pass pass[2];
+    double sum = 0;
+    int n = asked(twin, combine), first = twin->net[0].spec.in - act_dim;
+    float *const dx[2] = {da, twin->dx};
+    passes_of(twin, pass, x, rows);
+    net_forward(compute, pass, n);
+    for (int r = 0; r < rows; r++) {
+        float a = twin->q[0][r], b = twin->q[n - 1][r];
+        float share = n == 1 ? 1 : combine == TWIN_MEAN ? 0.5f : a < b;
+        sum += share * a + (1 - share) * b;
+        twin->dq[0][r] = share;
+        if (n > 1)
+            twin->dq[1][r] = 1 - share;
+    }
+    net_backward_input(compute, pass, n, dx, first, act_dim);
+    for (int i = 0; n > 1 && i < rows * act_dim; i++)
+        da[i] += twin->dx[i];
+    return sum / rows;
 }
 
 void twin_blend(const struct compute *compute, struct twin *twin, double eta)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < twin->count; i++)
         polyak_blend(compute, &twin->target[i], &twin->net[i], eta);
 }
 
-void twin_visit(struct twin *twin, struct visitor *visitor, bool learn)
+static void visit_critics(struct twin *twin, struct visitor *visitor, enum visit_kind kind, bool learn)
 {
     static const char *const critic[] = {"critic0/", "critic1/"}, *const target[] = {"target0/", "target1/"},
                              *const adam[] = {"critic0_adam/", "critic1_adam/"};
-    for (int i = 0; i < 2; i++) {
-        net_visit(&twin->net[i], visitor, critic[i], VISIT_POLICY);
+    for (int i = 0; i < twin->count; i++) {
+        net_visit(&twin->net[i], visitor, critic[i], kind);
         if (!learn)
             continue;
         net_visit(&twin->target[i], visitor, target[i], VISIT_LEARN);
@@ -121,8 +181,32 @@ void twin_visit(struct twin *twin, struct visitor *visitor, bool learn)
     }
 }
 
+void twin_visit(struct twin *twin, struct visitor *visitor, bool learn)
+{
+    visit_critics(twin, visitor, VISIT_POLICY, learn);
+}
+
+void twin_visit_learn(struct twin *twin, struct visitor *visitor)
+{
+    visit_critics(twin, visitor, VISIT_LEARN, true);
+}
+
 void uniform_actions(float *action, int n, struct rng *rng)
 {
     for (int i = 0; i < n; i++)
         action[i] = (float)(2 * rng_uniform(rng) - 1);
+}
+
+void add_noise(const struct kernels *k, float *action, int n, double sigma, double limit, struct rng *rng)
+{
+    float noise[256], most = (float)limit;
+    uint64_t ticket = rng_ticket(rng);
+    for (int at = 0; at < n; at += 256) {
+        int some = n - at < 256 ? n - at : 256;
+        k->normals(noise, (size_t)some, rng->key, ticket, (uint64_t)at);
+        for (int i = 0; i < some; i++) {
+            float step = fminf(most, fmaxf(-most, (float)sigma * noise[i]));
+            action[at + i] = fminf(1, fmaxf(-1, action[at + i] + step));
+        }
+    }
 }

@@ -6,6 +6,16 @@
 #include "net.h"
 #include "normaliser.h"
 #include "ring.h"
+#include <math.h>
+
+/* log(1 - tanh^2 u) = 2 (log 2 - |u| - log(1 + exp(-2|u|))), without loss where tanh is next to 1 */
+static inline float log_tanh_slope(float u)
+{
+    float size = fabsf(u);
+    return 2 * (0.69314718f - size - log1pf(expf(-2 * size)));
+}
+
+double mean_of(const float *x, int n);
 
 /* ---- features: what the networks see of an observation: normalised, then (optionally) with sines and cosines */
 struct features {
@@ -19,20 +29,28 @@ void features_of(const struct features *f, float *out, const float *obs, int row
 /* [s | a] side by side: x [rows x (features + act_dim)] */
 void join_rows(float *x, const float *left, int left_dim, const float *right, int right_dim, int rows);
 
-/* ---- twin critics */
-enum twin_combine { TWIN_MIN, TWIN_MEAN };
+/* ---- twin critics; or a single one, for algorithms from before there were two */
+enum twin_combine { TWIN_MIN, TWIN_MEAN, TWIN_FIRST };
 
 struct twin {
+    int count; /* 1 or 2 */
     struct net net[2], target[2], gradient[2];
     struct adam adam[2];
     struct tape tape[2], target_tape[2];
     float *q[2], *dq[2]; /* [batch] */
+    float *dx;           /* [batch x in]: the second one's input gradient, before the two are added */
 };
 /* learn false: the nets alone, for acting. */
-void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *spec, int batch, double lr,
-                 double decay, bool learn);
+void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *spec, int count, int batch,
+                 double lr, double decay, bool learn);
 void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng);
-/* y = r + gamma (1 - terminated) min-or-mean of Q_target(x'), x' [rows x in] */
+/* v [rows] = min, mean or first of Q_target(x'), x' [rows x in] */
+void twin_target_value(const struct compute *compute, struct twin *twin, float *v, const float *x_next,
+                       int rows, enum twin_combine combine);
+/* y = r + gamma (1 - terminated) v; y may be v */
+void bootstrap(float *y, const float *reward, const float *terminated, const float *v, int rows,
+               double gamma);
+/* Both: y = r + gamma (1 - terminated) Q_target(x') */
 void td_target(const struct compute *compute, struct twin *twin, float *y, const float *reward,
                const float *terminated, const float *x_next, int rows, double gamma,
                enum twin_combine combine);
@@ -40,10 +58,16 @@ void td_target(const struct compute *compute, struct twin *twin, float *y, const
  * the mean squared error; *mean_q receives the mean value. */
 double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows,
                 double huber, double max_norm, double *mean_q);
+/* da [rows x act_dim] = d Q(s,a) / d a at x = [s | a], Q the min, mean or first; returns the mean of Q. */
+double twin_action_gradient(const struct compute *compute, struct twin *twin, float *da, const float *x,
+                            int rows, int act_dim, enum twin_combine combine);
 void twin_blend(const struct compute *compute, struct twin *twin, double eta);
 void twin_visit(struct twin *twin, struct visitor *visitor, bool learn);
+void twin_visit_learn(struct twin *twin, struct visitor *visitor); /* where acting does without critics */
 
 /* ---- random actions before learning starts: uniform in the box */
 void uniform_actions(float *action, int n, struct rng *rng);
+/* a <- clip(a + clip(N(0, sigma^2), +-limit), +-1) on n numbers */
+void add_noise(const struct kernels *k, float *action, int n, double sigma, double limit, struct rng *rng);
 
 #endif

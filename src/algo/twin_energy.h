@@ -22,13 +22,15 @@ struct twin_energy {
     int feature_dim, act_dim, states; /* states: the most that prepare takes */
     float *base[2];                   /* [states x width] */
     float *inverse_T;                 /* [states] */
+    float *w2_transposed[2];          /* of plain ReLU critics, else NULL */
     struct twin_energy_work *work;
     struct energy squashed, boxed; /* the same critics in the squash of the policy, and in the box */
 };
 
+/* cloud_most: samples of one state that will be asked for together. */
 void twin_energy_create(struct twin_energy *e, struct arena *arena, const struct twin *twin,
                         enum twin_combine combine, enum squash squash, const struct compute *compute,
-                        int feature_dim, int act_dim, int states);
+                        int feature_dim, int act_dim, int states, int cloud_most);
 /* features [states x feature_dim]; T for all of them (inverse_T may be changed afterwards, per state). */
 void twin_energy_prepare(struct twin_energy *e, const struct compute *compute, const float *features,
                          int states, double T);

@@ -3,6 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#define CLOUD_PAYS 32 /* so many samples of a state are better looked at together */
+#define SCORE_NOTHING \
+    1e-9f /* all weights below this, relative to their mean, add less to S than its last bit */
+
 int score_tile_states(const struct score_options *o)
 {
     int states = 128 / o->K / 4 * 4;
@@ -139,18 +143,40 @@ static double gradient_share(const struct score_options *o, double h)
     }
 }
 
-static void combine(float *S, const float *w, const float *y, const float *grad, const float *x, double share,
-                    double h, int count, int d)
+/* S = share sum w_i grad_i + (1 - share) sum w_i (y_i - x)/h; by_gradient [d] is the first sum. */
+static void combine(float *S, const float *w, const float *y, const float *by_gradient, const float *x,
+                    double share, double h, int count, int d)
 {
     for (int j = 0; j < d; j++) {
-        double by_gradient = 0, by_value = 0;
-        for (int i = 0; i < count; i++) {
+        double by_value = 0;
+        for (int i = 0; share < 1 && i < count; i++)
             by_value += (double)w[i] * (y[i * d + j] - x[j]);
-            if (share > 0)
-                by_gradient += (double)w[i] * grad[i * d + j];
-        }
-        S[j] = (float)(share * by_gradient + (1 - share) * by_value / h);
+        S[j] = (float)((share > 0 ? share * by_gradient[j] : 0) + (1 - share) * by_value / h);
     }
+}
+
+static void weighted_sum(float *sum, const float *w, const float *grad, int count, int d)
+{
+    for (int j = 0; j < d; j++) {
+        double total = 0;
+        for (int i = 0; i < count; i++)
+            total += (double)w[i] * grad[i * d + j];
+        sum[j] = (float)total;
+    }
+}
+
+/* Weights from log weights; returns their effective number. Those so small that a float sum does not see them become 0. */
+static double weigh(const struct kernels *k, float *w, const float *weight0, int count)
+{
+    double squares = 0;
+    for (int i = 0; i < count; i++)
+        w[i] += weight0[i];
+    k->softmax(w, count);
+    for (int i = 0; i < count; i++) {
+        squares += (double)w[i] * w[i];
+        w[i] = w[i] * (float)count < SCORE_NOTHING ? 0 : w[i];
+    }
+    return 1 / squares;
 }
 
 void score_tile(const struct score_options *o, const struct kernels *k, const struct energy *energy, float *S,
@@ -171,21 +197,24 @@ void score_tile(const struct score_options *o, const struct kernels *k, const st
         for (int c = 0; c < s->count[i]; c++)
             s->owner[rows++] = state;
     }
-    energy->eval(energy->self, s->logw, gradients ? s->grad : NULL, s->y, s->owner, rows, thread);
+    bool together = energy->cloud_most >= (int)most && most >= CLOUD_PAYS;
+    if (!together)
+        energy->eval(energy->self, s->logw, gradients ? s->grad : NULL, s->y, s->owner, rows, thread);
     for (int i = 0; i < n; i++) {
         int state = first + i, at = s->first[i], count = s->count[i];
-        float *w = s->logw + at;
-        for (int c = 0; c < count; c++)
-            w[c] += s->weight0[at + c];
-        k->softmax(w, count);
-        double squares = 0;
-        for (int c = 0; c < count; c++)
-            squares += (double)w[c] * w[c];
-        if (ess)
-            ess[state] = (float)(1 / squares);
+        const float *y = s->y + (size_t)at * (size_t)d;
         size_t row = (size_t)state * (size_t)d;
-        combine(S + row, w, s->y + (size_t)at * (size_t)d, s->grad + (size_t)at * (size_t)d, x + row,
-                gradient_share(o, h[state]), h[state], count, d);
+        float *w = s->logw + at, by_gradient[SCORE_MOST_DIMS];
+        if (together)
+            energy->cloud(energy->self, w, y, state, count, thread);
+        double effective = weigh(k, w, s->weight0 + at, count);
+        if (ess)
+            ess[state] = (float)effective;
+        if (gradients && together)
+            energy->pull(energy->self, by_gradient, w, state, count, thread);
+        else if (gradients)
+            weighted_sum(by_gradient, w, s->grad + (size_t)at * (size_t)d, count, d);
+        combine(S + row, w, y, by_gradient, x + row, gradient_share(o, h[state]), h[state], count, d);
         clip_norm(S + row, d, o->clip);
     }
 }

@@ -6,6 +6,7 @@
 #ifndef MATH_KERNELS_H
 #define MATH_KERNELS_H
 
+#include "cloud.h"
 #include "status.h"
 #include <stdbool.h>
 
@@ -62,6 +63,13 @@ struct kernels {
 
     /* In place: w[i] = exp(w[i] - max) / sum; returns log sum exp of the input. */
     float (*softmax)(float *w, int n);
+
+    /* A two-layer ReLU network at count <= cloud->most points y [count x dim] that share base [width] (see cloud.h): q [count]; and then, once,
+     * sum [dim] = sum_i weight[i] dq_i/dy_i. Points of weight 0 cost nothing. */
+    void (*cloud_values)(struct cloud *cloud, float *q, const struct cloud_net *net, const float *base,
+                         const float *y, int count);
+    void (*cloud_pull)(struct cloud *cloud, float *sum, const struct cloud_net *net, const float *weight,
+                       int count);
 };
 
 extern const struct kernels kernels_ref, kernels_generic, kernels_avx2, kernels_avx512;

@@ -1,6 +1,7 @@
 /* kernels_impl: the inner loops, written once and compiled per instruction set (KERNELS_NAME: generic, avx2, avx512).
  * What each kernel means is said by the plain loops of kernels_ref.c. */
 #include "kernels.h"
+#include "cloud_impl.h"
 #include "simd.h"
 #include <cblas.h>
 #if VW >= 8
@@ -452,5 +453,5 @@ static float softmax(float *w, int n)
 const struct kernels PASTE(kernels_, KERNELS_NAME) = {
     TEXT(KERNELS_NAME), gemm_nn,    gemm_nt, gemm_tn,          pack,        gemm_packed, layer_forward,
     layer_backward,     add_inputs, project, project_backward, column_sums, adam,        blend,
-    uniforms,           normals,    softmax,
+    uniforms,           normals,    softmax, cloud_values,     cloud_pull,
 };

@@ -233,8 +233,60 @@ static float softmax(float *w, int n)
     return max + logf(sum);
 }
 
+/* ---------------------------------------------------------------- clouds */
+static bool has_bit(const uint32_t *sign, int point, int unit, int width)
+{
+    return sign[(size_t)(point / CLOUD_PANEL) * (size_t)width + (size_t)unit] >> point % CLOUD_PANEL & 1;
+}
+
+static void set_bit(uint32_t *sign, int point, int unit, int width, bool on)
+{
+    uint32_t *word = &sign[(size_t)(point / CLOUD_PANEL) * (size_t)width + (size_t)unit],
+             bit = UINT32_C(1) << point % CLOUD_PANEL;
+    *word = on ? *word | bit : *word & ~bit;
+}
+
+static void cloud_values(struct cloud *c, float *q, const struct cloud_net *net, const float *base,
+                         const float *y, int count)
+{
+    int w = net->width;
+    float *h = c->room, *z = c->room + w;
+    for (int i = 0; i < count; i++) {
+        for (int u = 0; u < w; u++) {
+            float sum = base[u];
+            for (int d = 0; d < net->dim; d++)
+                sum += y[i * net->dim + d] * net->w1[(size_t)d * w + u];
+            set_bit(c->sign1, i, u, w, sum > 0);
+            h[u] = sum > 0 ? sum : 0;
+        }
+        gemm_nn(z, h, net->w2, 1, w, w, w, w, w, 0);
+        q[i] = net->b3;
+        for (int j = 0; j < w; j++) {
+            float sum = z[j] + net->b2[j];
+            set_bit(c->sign2, i, j, w, sum > 0);
+            q[i] += sum > 0 ? sum * net->w3[j] : 0;
+        }
+    }
+}
+
+static void cloud_pull(struct cloud *c, float *sum, const struct cloud_net *net, const float *weight,
+                       int count)
+{
+    int w = net->width;
+    for (int d = 0; d < net->dim; d++)
+        sum[d] = 0;
+    for (int i = 0; i < count; i++)
+        for (int u = 0; u < w && weight[i] != 0; u++) {
+            float through = 0;
+            for (int j = 0; j < w && has_bit(c->sign1, i, u, w); j++)
+                through += has_bit(c->sign2, i, j, w) ? net->w2[(size_t)u * w + j] * net->w3[j] : 0;
+            for (int d = 0; d < net->dim; d++)
+                sum[d] += weight[i] * net->w1[(size_t)d * w + u] * through;
+        }
+}
+
 const struct kernels kernels_ref = {
     "ref",          gemm_nn,    gemm_nt, gemm_tn,          pack,        gemm_packed, layer_forward,
     layer_backward, add_inputs, project, project_backward, column_sums, adam,        blend,
-    uniforms,       normals,    softmax,
+    uniforms,       normals,    softmax, cloud_values,     cloud_pull,
 };

@@ -93,6 +93,55 @@ SIMD float vf_sum(vf x)
 }
 #endif
 
+SIMD float vf_least(vf x)
+{
+    float lane[VW], least;
+    vf_store(lane, x);
+    least = lane[0];
+    for (int i = 1; i < VW; i++)
+        least = lane[i] < least ? lane[i] : least;
+    return least;
+}
+
+/* Bit i is set where lane i is positive; and the other way: the lanes of x whose bit is set, else 0. */
+SIMD uint32_t vf_signs(vf x)
+{
+#if VW == 16
+    return _mm512_cmp_ps_mask((__m512)x, _mm512_setzero_ps(), _CMP_GT_OQ);
+#elif defined(__AVX2__)
+    return (uint32_t)_mm256_movemask_ps((__m256)(x > 0));
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < VW; i++)
+        bits |= (uint32_t)(x[i] > 0) << i;
+    return bits;
+#endif
+}
+SIMD vf vf_where(uint32_t bits, vf x)
+{
+#if VW == 16
+    return (vf)_mm512_maskz_mov_ps((__mmask16)bits, (__m512)x);
+#else
+    vu lane = {0};
+    for (int i = 0; i < VW; i++)
+        lane[i] = UINT32_C(1) << i;
+    return (vf)((vi)x & (((bits - (vu){0}) & lane) != 0));
+#endif
+}
+
+/* The bits of x at which keep has ones, close together. */
+SIMD uint32_t bits_squeeze(uint32_t x, uint32_t keep)
+{
+#if defined(__BMI2__)
+    return _pext_u32(x, keep);
+#else
+    uint32_t out = 0;
+    for (int n = 0; keep; keep &= keep - 1, n++)
+        out |= (x >> __builtin_ctz(keep) & 1) << n;
+    return out;
+#endif
+}
+
 /* low = a0 b0 a1 b1 ..., high = the other half */
 SIMD void vf_zip(vf *low, vf *high, vf a, vf b)
 {

@@ -333,3 +333,31 @@ void net_backward(const struct compute *compute, struct net_pass *passes, int n)
     }
     pool_run(compute->pool, n * batch.tiles_each, gradient_tile, &batch);
 }
+
+struct input_batch {
+    struct batch batch;
+    float *const *dx;
+    int first, count;
+};
+
+static void input_tile(void *context, int tile, int thread)
+{
+    struct input_batch *b = context;
+    int i = tile / b->batch.tiles_each, row0;
+    const struct net_pass *p = &b->batch.passes[i];
+    int rows = tile_rows(p, tile % b->batch.tiles_each, &row0);
+    if (rows == 0)
+        return;
+    backward_tile(&b->batch, tile, thread);
+    net_input_gradient(b->batch.k, p->net, p->tape, at_row(b->dx[i], row0, b->count), row0, rows, b->first,
+                       b->count);
+}
+
+void net_backward_input(const struct compute *compute, struct net_pass *passes, int n, float *const *dx,
+                        int first, int count)
+{
+    for (int i = 0; i < n; i++)
+        net_pack(compute->k, passes[i].net, true);
+    struct input_batch b = {{compute->k, passes, n, most_tiles(passes, n)}, dx, first, count};
+    pool_run(compute->pool, n * b.batch.tiles_each, input_tile, &b);
+}

@@ -93,5 +93,8 @@ struct net_pass {
 };
 void net_forward(const struct compute *compute, struct net_pass *passes, int n);
 void net_backward(const struct compute *compute, struct net_pass *passes, int n);
+/* Down to the input alone: dx[i] [rows x count] = d loss / d x[first .. first+count-1] of pass i; no weight gradients. */
+void net_backward_input(const struct compute *compute, struct net_pass *passes, int n, float *const *dx,
+                        int first, int count);
 
 #endif

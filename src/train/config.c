@@ -98,7 +98,8 @@ static dqs_status unknown_key(const struct config *config, const char *key, dqs_
         near = near_run;
     if (near)
         return fail(error, DQS_E_OPTION, "%.80s: no such option; did you mean %s?", key, near);
-    return fail(error, DQS_E_OPTION, "%.80s: no such option; `dqs options` lists them", key);
+    return fail(error, DQS_E_OPTION, "%.80s: no such option; `dqs options %s` lists them", key,
+                config->algo->name);
 }
 
 /* ---------------------------------------------------------------- presets */

@@ -1,0 +1,124 @@
+#include "actor.h"
+#include <math.h>
+#include <string.h>
+
+#define SATURATED 0.99f /* where tanh passes on less than 2 % of a gradient */
+
+void actor_create(struct actor *actor, struct arena *arena, const struct net_spec *spec, int batch, double lr,
+                  bool with_target, bool learn)
+{
+    net_create(&actor->net, arena, spec);
+    tape_create(&actor->tape, arena, spec, batch, learn ? TAPE_TRAIN : TAPE_INFER);
+    actor->u = arena_new(arena, float, batch * spec->out);
+    if (!learn)
+        return;
+    net_create(&actor->gradient, arena, spec);
+    adam_create(&actor->adam, arena, actor->net.count, lr, 0);
+    actor->du = arena_new(arena, float, batch * spec->out);
+    if (!with_target)
+        return;
+    net_create(&actor->target, arena, spec);
+    tape_create(&actor->target_tape, arena, spec, batch, TAPE_INFER);
+}
+
+void actor_initialise(struct actor *actor, float out_scale, struct rng *rng)
+{
+    net_initialise(&actor->net, NET_UNIFORM, out_scale, rng);
+    if (actor->target.params) {
+        memcpy(actor->target.params, actor->net.params, sizeof(float) * actor->net.count);
+        net_changed(&actor->target);
+    }
+}
+
+void actor_forward(const struct compute *compute, struct actor *actor, const float *s, int rows)
+{
+    struct net_pass pass = {&actor->net, &actor->tape, s, actor->u, NULL, NULL, rows};
+    net_forward(compute, &pass, 1);
+}
+
+void actor_descend(const struct compute *compute, struct actor *actor, const float *s, int rows,
+                   double max_norm)
+{
+    struct net_pass pass = {&actor->net, &actor->tape, s, actor->u, actor->du, &actor->gradient, rows};
+    net_backward(compute, &pass, 1);
+    adam_net(compute, &actor->adam, &actor->net, &actor->gradient, max_norm);
+}
+
+void actor_blend(const struct compute *compute, struct actor *actor, double eta)
+{
+    polyak_blend(compute, &actor->target, &actor->net, eta);
+}
+
+void actor_visit(struct actor *actor, struct visitor *visitor, bool learn)
+{
+    net_visit(&actor->net, visitor, "actor/", VISIT_POLICY);
+    if (!learn)
+        return;
+    if (actor->target.params)
+        net_visit(&actor->target, visitor, "actor_target/", VISIT_LEARN);
+    adam_visit(&actor->adam, visitor, "actor_adam/");
+}
+
+/* ---------------------------------------------------------------- deterministic */
+static void squash(float *action, const float *u, int n)
+{
+    for (int i = 0; i < n; i++)
+        action[i] = tanhf(u[i]);
+}
+
+void actor_action(const struct compute *compute, struct actor *actor, float *action, const float *s, int rows)
+{
+    actor_forward(compute, actor, s, rows);
+    squash(action, actor->u, rows * actor->net.spec.out);
+}
+
+void actor_target_action(const struct compute *compute, struct actor *actor, float *action, const float *s,
+                         int rows)
+{
+    struct net_pass pass = {&actor->target, &actor->target_tape, s, actor->u, NULL, NULL, rows};
+    net_forward(compute, &pass, 1);
+    squash(action, actor->u, rows * actor->net.spec.out);
+}
+
+dqs_status actor_act(struct actor *actor, struct experience *e, float *action, const float *obs, int rows,
+                     dqs_act_mode mode, double noise, dqs_error *error)
+{
+    int d = e->setup.act_dim, B = (int)e->o.batch;
+    TRY(experience_refuse_exact(mode, error));
+    if (experience_warms_up(e, action, rows, mode))
+        return DQS_OK;
+    for (int at = 0; at < rows; at += B) {
+        int n = rows - at < B ? rows - at : B;
+        float *a = action + (size_t)at * (size_t)d;
+        features_of(&e->features, e->s, obs + (size_t)at * (size_t)e->setup.obs_dim, n);
+        actor_action(e->setup.compute, actor, a, e->s, n);
+        if (mode == DQS_ACT_EXPLORE)
+            add_noise(e->setup.compute->k, a, n * d, noise, INFINITY, &e->rng_act);
+    }
+    return DQS_OK;
+}
+
+struct ascent actor_ascend(struct actor *actor, struct twin *critics, struct experience *e)
+{
+    const struct compute *compute = e->setup.compute;
+    int B = (int)e->o.batch, d = e->setup.act_dim, n = B * d;
+    struct ascent found = {0};
+    actor_action(compute, actor, e->a, e->s, B);
+    join_rows(e->x_next, e->s, e->features.dim, e->a, d, B); /* the target has done with x_next */
+    found.loss = -twin_action_gradient(compute, critics, actor->du, e->x_next, B, d, TWIN_FIRST);
+    for (int i = 0; i < n; i++) {
+        float a = e->a[i];
+        found.saturated += (fabsf(a) > SATURATED) / (double)n;
+        found.size += fabsf(actor->u[i]) / n;
+        actor->du[i] *= -(1 - a * a) / (float)B; /* from dQ/da to d loss / d u */
+    }
+    actor_descend(compute, actor, e->s, B, e->o.max_grad_norm);
+    return found;
+}
+
+void ascent_log(struct ascent found, struct log_sink *log)
+{
+    log_add(log, "train/actor_loss", found.loss);
+    log_add(log, "train/saturated", found.saturated);
+    log_add(log, "train/pre_tanh", found.size);
+}

@@ -1,0 +1,134 @@
+/* ddpg: Deep Deterministic Policy Gradient (Lillicrap et al. 2016), beside Algorithm 1 of the paper.
+ *
+ * Q: the critic, mu: the actor, Q' and mu': their targets, D: the replay ring. B batch, d action dimensions.
+ * docs/papers/ddpg.md lists the departures from the print; td3.c is the same file with the ideas of TD3. */
+#include "actor.h"
+
+struct learner_options {
+    struct off_policy_options shared;
+    double explore_noise, last_layer;
+    long n_critics;
+};
+
+#define OPTIONS struct learner_options
+static const struct option options[] = {
+    OFF_POLICY_OPTIONS,
+    OPTION_ROW_INT(n_critics, "1", 1, 2, "critics; of two the smaller value enters the target", "original"),
+    OPTION_ROW_REAL(explore_noise, "0.1", 0, 10, "noise added to actions in training, of half the range",
+                    "CleanRL"),
+    OPTION_ROW_REAL(last_layer, "0.01", 0, 10, "multiplies the actor's first output layer", "original"),
+    {0},
+};
+
+static const struct option_preset presets[] = {OFF_POLICY_PRESETS, {0}};
+
+struct learner {
+    struct learner_options o;
+    struct experience e; /* D */
+    struct twin critics; /* Q, Q' */
+    struct actor actor;  /* mu, mu' */
+};
+
+static dqs_status act(void *self, float *action, const float *obs, int rows, dqs_act_mode mode,
+                      dqs_error *error)
+{
+    struct learner *q = self;
+    return actor_act(&q->actor, &q->e, action, obs, rows, mode, q->o.explore_noise, error);
+}
+
+static void observe(void *self, const struct transitions *t)
+{
+    struct learner *q = self;
+    experience_observe(&q->e, t);
+}
+
+static bool update_due(const void *self)
+{
+    const struct learner *q = self;
+    return experience_update_due(&q->e);
+}
+
+static void update(void *self, struct log_sink *log)
+{
+    struct learner *q = self;
+    struct experience *e = &q->e;
+    const struct compute *compute = e->setup.compute;
+    int B = (int)e->o.batch, F = e->features.dim, d = e->setup.act_dim;
+    double mean_q;
+
+    /* Sample a minibatch (s, a, r, s') from D */
+    log_phase(log, "sample");
+    experience_sample(e);
+    e->updates++;
+
+    /* a' = mu'(s'), y = r + gamma Q'(s', a') */
+    log_phase(log, "target");
+    actor_target_action(compute, &q->actor, e->a_next, e->s_next, B);
+    join_rows(e->x_next, e->s_next, F, e->a_next, d, B);
+    td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.terminated, e->x_next, B, e->o.gamma,
+              TWIN_MIN);
+
+    /* Update Q by minimising the mean of (Q(s, a) - y)^2 */
+    log_phase(log, "critic");
+    double critic_loss =
+        twin_fit(compute, &q->critics, e->x, e->y, B, e->o.huber, e->o.max_grad_norm, &mean_q);
+    log_phase(log, "rest");
+    experience_log(e, log, critic_loss, mean_q);
+
+    /* Update mu by the sampled policy gradient, the mean of grad_a Q(s, a)|mu(s) grad mu(s) */
+    log_phase(log, "actor");
+    ascent_log(actor_ascend(&q->actor, &q->critics, e), log);
+
+    /* Q' <- eta Q + (1 - eta) Q', mu' <- eta mu + (1 - eta) mu' */
+    log_phase(log, "blend");
+    twin_blend(compute, &q->critics, e->o.eta);
+    actor_blend(compute, &q->actor, e->o.eta);
+    log_phase(log, "rest");
+}
+
+static dqs_status create(void **self, struct arena *arena, const struct algo_setup *setup, dqs_error *error)
+{
+    const struct learner_options *o = setup->options;
+    TRY(experience_check(&o->shared, error));
+    struct learner *q = arena_new(arena, struct learner, 1);
+    q->o = *o;
+    experience_create(&q->e, arena, setup, &o->shared);
+    int B = (int)o->shared.batch, F = q->e.features.dim, d = setup->act_dim;
+    struct net_spec critic = experience_net(&q->e, F + d, 1), actor = experience_net(&q->e, F, d);
+    struct rng init;
+    rng_seed(&init, setup->seed, RNG_INIT);
+    actor_create(&q->actor, arena, &actor, B, o->shared.lr_actor, true, !setup->act_only);
+    actor_initialise(&q->actor, (float)o->last_layer, &init);
+    *self = q;
+    if (setup->act_only)
+        return DQS_OK;
+    twin_create(&q->critics, arena, &critic, (int)o->n_critics, B, o->shared.lr_critic, 0, true);
+    twin_initialise(&q->critics, NET_UNIFORM, &init);
+    return DQS_OK;
+}
+
+static void visit(void *self, struct visitor *v)
+{
+    struct learner *q = self;
+    bool learn = !q->e.setup.act_only;
+    actor_visit(&q->actor, v, learn);
+    experience_visit_policy(&q->e, v);
+    if (!learn)
+        return;
+    twin_visit_learn(&q->critics, v);
+    experience_visit(&q->e, v, NULL, 0);
+}
+
+const struct algo algo_ddpg = {
+    .name = "ddpg",
+    .doc = "Deep Deterministic Policy Gradient: an actor that climbs one critic",
+    .options = options,
+    .options_size = sizeof(struct learner_options),
+    .presets = presets,
+    .create = create,
+    .act = act,
+    .observe = observe,
+    .update_due = update_due,
+    .update = update,
+    .visit = visit,
+};
