@@ -6,8 +6,7 @@
  * An update is one minibatch. A rollout that is full makes epochs x (rows / B) of them due, one after the other, so losses
  * are guarded, logged and counted one by one and the learner can be saved between any two. Experience is its own: observe
  * takes only what the last act in exploration drew. */
-#include "algo.h"
-#include "parts.h"
+#include "experience.h"
 #include "rollout.h"
 #include <assert.h>
 #include <math.h>
@@ -61,13 +60,21 @@ static const struct option ppo_option_table[] = {
     {.key = NULL},
 };
 
+/* Small networks are enough for the built-in tasks. On pendulum the normaliser narrows as the policy learns to stay up, and
+ * blows up the way there; on gmm the networks need help with fine detail, and the reward is of the step alone, as for dqs; in
+ * the mazes eight balls find a goal sooner than one. */
 static const struct option_preset ppo_preset_table[] = {
     /* 781 rollouts of 320 updates and a quarter of another. */
     {"paper", NULL, "steps=1601536 stop_updates=250000"},
     {"sb3", NULL, "width=64 vf_coef=1 anneal_lr=false normalise_obs=false normalise_reward=false"},
     {"cleanrl", NULL, "width=64 clip_value=0.2 kl_stop=epoch bootstrap_truncated=false"},
+    {"quick", NULL, "width=64 n_steps=512 epochs=4"},
     {"*", "pendulum", "gamma=0.9"},
-    {"default", "pendulum", "steps=200000"},
+    {"*", "gmm", "gamma=0"},
+    {"default", "pendulum", "width=64 lr=1e-3 normalise_obs=false steps=200000"},
+    {"default", "gmm", "width=64 lr=1e-3 obs_octaves=4 steps=100000 final_episodes=5000"},
+    {"default", "maze", "width=64 n_envs=8 n_steps=512 batch=128 steps=300000"},
+    {"default", "maze-small", "width=64 n_envs=8 n_steps=512 batch=128 steps=200000"},
     {NULL, NULL, NULL},
 };
 
@@ -109,6 +116,12 @@ static void draw(struct ppo *p, int rows)
     }
 }
 
+static void next_rollout(struct ppo *p)
+{
+    rollout_clear(&p->rollout);
+    p->epoch = p->minibatch = 0;
+}
+
 static float boxed(float a)
 {
     return fminf(1, fmaxf(-1, a));
@@ -118,24 +131,25 @@ static dqs_status ppo_act(void *self, float *action, const float *obs, int rows,
                           dqs_error *error)
 {
     struct ppo *p = self;
+    int d = p->setup.act_dim, block = p->act_tape.rows; /* at least n_envs */
     bool explore = mode == DQS_ACT_EXPLORE, learn = explore && !p->setup.act_only;
-    if (mode == DQS_ACT_EXACT)
-        return fail(error, DQS_E_UNSUPPORTED,
-                    "exact: ppo has a policy and no Q to sample from; use evaluate");
-    assert(rows <= p->act_tape.rows && (!learn || rows == p->setup.n_envs));
+    TRY(experience_refuse_exact(mode, error));
+    assert(!learn || rows == p->setup.n_envs);
     if (learn)
         normaliser_learn(&p->features.norm, obs, rows);
-    features_of(&p->features, p->s, obs, rows);
-    net_forward(p->setup.compute, &(struct net_pass){&p->mu, &p->act_tape, p->s, p->mean, .rows = rows}, 1);
-    if (explore)
-        draw(p, rows);
-    if (learn) {
-        if (rollout_full(&p->rollout)) /* whoever acts on while updates are due gives them up */
-            rollout_clear(&p->rollout), p->epoch = p->minibatch = 0;
-        rollout_begin(&p->rollout, p->s, p->mean, p->log_prob);
+    for (int at = 0; at < rows; at += block) {
+        int n = rows - at < block ? rows - at : block;
+        features_of(&p->features, p->s, obs + (size_t)at * (size_t)p->setup.obs_dim, n);
+        net_forward(p->setup.compute, &(struct net_pass){&p->mu, &p->act_tape, p->s, p->mean, .rows = n}, 1);
+        if (explore)
+            draw(p, n);
+        for (int i = 0; i < n * d; i++)
+            action[at * d + i] = boxed(p->mean[i]);
     }
-    for (int i = 0; i < rows * p->setup.act_dim; i++)
-        action[i] = boxed(p->mean[i]);
+    if (learn && rollout_full(&p->rollout)) /* whoever acts on while updates are due gives them up */
+        next_rollout(p);
+    if (learn)
+        rollout_begin(&p->rollout, p->s, p->mean, p->log_prob);
     return DQS_OK;
 }
 
@@ -342,10 +356,8 @@ static void ppo_update(void *self, struct log_sink *log)
         p->epoch++;
         far = far || (p->o.kl_stop == PPO_KL_EPOCH && loss.approx_kl > target);
     }
-    if (far || p->epoch == p->o.epochs) {
-        rollout_clear(&p->rollout);
-        p->epoch = p->minibatch = 0;
-    }
+    if (far || p->epoch == p->o.epochs)
+        next_rollout(p);
     log_phase(log, "rest");
     write_log(p, &loss, lr, log);
 }
