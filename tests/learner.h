@@ -43,8 +43,9 @@ ORACLE dqs_status agent_try(struct agent *a, const char *algo, const char *kerne
                                    .options = a->options,
                                    .obs_dim = 3,
                                    .act_dim = act_dim,
-                                   .n_envs = 1,
+                                   .n_envs = also && also->n_envs ? also->n_envs : 1,
                                    .total_steps = 1000,
+                                   .total_updates = also ? also->total_updates : 0,
                                    .seed = 5,
                                    .terminates = also && also->terminates,
                                    .act_only = also && also->act_only,
@@ -53,7 +54,7 @@ ORACLE dqs_status agent_try(struct agent *a, const char *algo, const char *kerne
     return a->algo->create(&a->self, &a->arena, &a->setup, error);
 }
 
-/* `also` (may be NULL): terminates and act_only. */
+/* `also` (may be NULL): terminates, act_only, n_envs, total_updates. */
 ORACLE void agent_create(struct agent *a, const char *algo, const char *kernels, int threads, int act_dim,
                          const struct algo_setup *also, const char *settings)
 {

@@ -15,6 +15,7 @@ struct algo_setup {
     const void *options; /* the algorithm's own options struct */
     int obs_dim, act_dim, n_envs;
     long total_steps; /* of the run: schedules need it */
+    long total_updates; /* 0: as many as the steps bring */
     uint64_t seed;
     bool terminates; /* the task can end by itself */
     bool act_only;   /* policy: no replay, no optimiser */

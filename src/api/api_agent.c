@@ -58,6 +58,7 @@ static dqs_status build(struct dqs_agent *agent, const struct config *config, dq
                                .act_dim = agent->act_dim,
                                .n_envs = agent->n_envs,
                                .total_steps = o->steps,
+                               .total_updates = o->stop_updates,
                                .seed = (uint64_t)o->seed,
                                .terminates = agent->terminates,
                                .max_rows = agent->max_rows};

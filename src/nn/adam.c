@@ -66,6 +66,33 @@ double adam_net(const struct compute *compute, struct adam *adam, struct net *ne
     return adam_step(compute, adam, net->params, gradient->params, max_norm);
 }
 
+/* In eight interleaved sums, an order that does not depend on who computes it and that vectorises. */
+static double sum_squares(const float *x, size_t n)
+{
+    double sum[8] = {0}, rest = 0;
+    size_t whole = n / 8 * 8;
+    for (size_t i = 0; i < whole; i += 8)
+        for (size_t j = 0; j < 8; j++)
+            sum[j] += (double)x[i + j] * x[i + j];
+    for (size_t i = whole; i < n; i++)
+        rest += (double)x[i] * x[i];
+    return rest + ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+}
+
+double clip_gradients(float *const gradient[], const size_t n[], int parts, double max_norm)
+{
+    double squares = 0;
+    for (int p = 0; p < parts; p++)
+        squares += sum_squares(gradient[p], n[p]);
+    double norm = sqrt(squares);
+    if (max_norm <= 0 || norm <= max_norm)
+        return norm;
+    for (int p = 0; p < parts; p++)
+        for (size_t i = 0; i < n[p]; i++)
+            gradient[p][i] *= (float)(max_norm / norm);
+    return norm;
+}
+
 void adam_visit(struct adam *adam, struct visitor *visitor, const char *name)
 {
     int mark = visit_enter(visitor, name);

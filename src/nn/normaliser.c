@@ -31,6 +31,11 @@ void normaliser_learn(struct normaliser *n, const float *x, int rows)
     }
 }
 
+static float clip(float x)
+{
+    return x > CLIP ? CLIP : x < -CLIP ? -CLIP : x;
+}
+
 void normaliser_apply(const struct normaliser *n, float *y, const float *x, int rows)
 {
     if (!n->on) {
@@ -38,10 +43,8 @@ void normaliser_apply(const struct normaliser *n, float *y, const float *x, int 
         return;
     }
     for (int r = 0; r < rows; r++)
-        for (int i = 0; i < n->dim; i++) {
-            float v = (x[r * n->dim + i] - n->shift[i]) * n->scale[i];
-            y[r * n->dim + i] = v > CLIP ? CLIP : v < -CLIP ? -CLIP : v;
-        }
+        for (int i = 0; i < n->dim; i++)
+            y[r * n->dim + i] = clip((x[r * n->dim + i] - n->shift[i]) * n->scale[i]);
 }
 
 void normaliser_visit(struct normaliser *n, struct visitor *visitor, const char *name)
@@ -52,5 +55,36 @@ void normaliser_visit(struct normaliser *n, struct visitor *visitor, const char 
     visit_vector(visitor, "m2", VISIT_POLICY, VISIT_F64, n->m2, (size_t)n->dim);
     visit_vector(visitor, "shift", VISIT_POLICY, VISIT_F32, n->shift, (size_t)n->dim);
     visit_vector(visitor, "scale", VISIT_POLICY, VISIT_F32, n->scale, (size_t)n->dim);
+    visit_leave(visitor, mark);
+}
+
+void reward_normaliser_create(struct reward_normaliser *n, struct arena *arena, int n_envs, double gamma,
+                              bool on)
+{
+    *n = (struct reward_normaliser){.gamma = gamma, .n_envs = n_envs, .G = arena_new(arena, float, n_envs)};
+    normaliser_create(&n->returns, arena, 1, on);
+}
+
+void reward_normaliser_step(struct reward_normaliser *n, float *scaled, const float *reward,
+                            const uint8_t *terminated, const uint8_t *truncated)
+{
+    for (int i = 0; i < n->n_envs; i++)
+        n->G[i] = reward[i] + (float)n->gamma * n->G[i];
+    normaliser_learn(&n->returns, n->G, n->n_envs);
+    for (int i = 0; i < n->n_envs; i++) {
+        scaled[i] = n->returns.on ? clip(reward[i] * n->returns.scale[0]) : reward[i];
+        if (terminated[i] || truncated[i])
+            n->G[i] = 0;
+    }
+}
+
+/* Not of the policy: nobody needs rewards to act. shift and scale are made again by the next step. */
+void reward_normaliser_visit(struct reward_normaliser *n, struct visitor *visitor, const char *name)
+{
+    int mark = visit_enter(visitor, name);
+    visit_double(visitor, "count", VISIT_LEARN, &n->returns.count);
+    visit_double(visitor, "mean", VISIT_LEARN, n->returns.mean);
+    visit_double(visitor, "m2", VISIT_LEARN, n->returns.m2);
+    visit_vector(visitor, "G", VISIT_REPLAY, VISIT_F32, n->G, (size_t)n->n_envs);
     visit_leave(visitor, mark);
 }

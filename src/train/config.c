@@ -10,6 +10,9 @@
 #define OPTIONS struct run_options
 const struct option run_option_table[] = {
     OPTION_ROW_INT(steps, "100000", 1, 1e12, "environment steps to train for", "paper, section 5"),
+    OPTION_ROW_INT(stop_updates, "0", 0, 1e12,
+                   "stop after so many gradient updates, if that comes before `steps`; 0 for never",
+                   "paper: PPO is plotted over updates"),
     OPTION_ROW_INT(seed, "0", 0, 9e15, "seed of everything that is random in training", "convention"),
     OPTION_ROW_INT(threads, "0", 0, 1024, "worker threads, 0 for all cores; does not change the results",
                    "convention"),

@@ -29,10 +29,10 @@ static void learn(struct run *run)
     run->algo->observe(run->self, &seen);
 }
 
-/* buffer -> parameters, as often as the learner wants. */
+/* buffer -> parameters, as often as the learner wants and the run allows. */
 static dqs_status update(struct run *run, dqs_error *error)
 {
-    while (run->algo->update_due(run->self)) {
+    while (!run_updated(run) && run->algo->update_due(run->self)) {
         run->algo->update(run->self, &run->log);
         run->count.updates++;
         TRY(watch_losses(run, error));
@@ -64,7 +64,8 @@ static dqs_status watch(struct run *run, dqs_error *error)
 
 dqs_status loop_run(struct run *run, long until, dqs_error *error)
 {
-    while (run->count.step < until && !atomic_load(&run->stop)) {
+    TRY(update(run, error)); /* what a limit on updates has left */
+    while (run->count.step < until && !run_done(run) && !atomic_load(&run->stop)) {
         TRY(act(run, error));
         TRY(step(run, error));
         learn(run);

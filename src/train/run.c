@@ -178,6 +178,7 @@ static dqs_status build_learner(struct run *run, dqs_error *error)
                                .act_dim = spec->act_dim,
                                .n_envs = (int)o->n_envs,
                                .total_steps = o->steps,
+                               .total_updates = o->stop_updates,
                                .seed = (uint64_t)o->seed,
                                .terminates = spec->terminates,
                                .max_rows = run->max_rows};
@@ -432,9 +433,14 @@ void run_count_step(struct run *run)
     }
 }
 
+bool run_updated(const struct run *run)
+{
+    return run->options->stop_updates > 0 && run->count.updates >= run->options->stop_updates;
+}
+
 bool run_done(const struct run *run)
 {
-    return run->count.step >= run->options->steps;
+    return run->count.step >= run->options->steps || run_updated(run);
 }
 
 void run_stop(struct run *run)
@@ -457,7 +463,7 @@ dqs_status run_train(struct run *run, long n, dqs_error *error)
     char done[RUN_PATH_SIZE];
     run_path(run, done, "DONE");
     long left = run->options->steps - run->count.step;
-    if (left <= 0 && file_exists(done))
+    if (run_done(run) && file_exists(done))
         return DQS_OK;
     dqs_status status = loop_run(run, run->count.step + (n < 0 || n > left ? left : n), &inner);
     if (status == DQS_OK && run_done(run))
