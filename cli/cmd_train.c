@@ -85,7 +85,8 @@ int cmd_train(int argc, char **argv)
     const char *env;
     const struct args_flag flags[] = {
         {"--algo", "A", "the algorithm ('dqs algos'; default: dqs)", .text = &w.algo},
-        {"--preset", "P", "a named set of values: default, paper, quick; of dqs also authors", .text = &w.preset},
+        {"--preset", "P", "a named set of values: default, paper, quick; of dqs also authors",
+         .text = &w.preset},
         {"--steps", "N", "environment steps in total", .text = &w.steps},
         {"--seed", "S", "of everything random", .text = &w.seed},
         {"--threads", "N", "worker threads, 0: all cores; the results are the same", .text = &w.threads},
