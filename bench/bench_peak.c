@@ -87,6 +87,40 @@ static void product_peaks(struct bench_peak *peak, const struct operands *o, int
             }
 }
 
+/* ---------------------------------------------------------------- clouds */
+static void cloud_rates(struct bench_peak *peak, const struct kernels *k, int repeats)
+{
+    enum { DIM = 6, POINTS = 1000 };
+    struct arena arena = {0};
+    struct cloud cloud;
+    const uint32_t key[2] = {3, 4};
+    float *w1 = arena_new(&arena, float, DIM *SIDE), *w2 = arena_new(&arena, float, SIDE *SIDE),
+          *w2_t = arena_new(&arena, float, SIDE *SIDE), *narrow = arena_new(&arena, float, 3 * SIDE),
+          *y = arena_new(&arena, float, POINTS *DIM), *q = arena_new(&arena, float, POINTS),
+          *weight = arena_new(&arena, float, POINTS), sum[DIM];
+    k->normals(w1, DIM * SIDE, key, 0, 0);
+    k->normals(w2, SIDE * SIDE, key, 1, 0);
+    k->normals(narrow, 3 * SIDE, key, 2, 0);
+    k->normals(y, POINTS * DIM, key, 3, 0);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        w2_t[i % SIDE * SIDE + i / SIDE] = w2[i];
+    for (int i = 0; i < POINTS; i++)
+        weight[i] = 1.0f / POINTS;
+    struct cloud_net net = {DIM, SIDE, w1, w2, w2_t, narrow, narrow + SIDE, 0};
+    cloud_create(&cloud, &arena, POINTS, DIM, SIDE);
+    for (int i = 0; i < 8 * repeats; i++) {
+        double start = clock_seconds();
+        k->cloud_values(&cloud, q, &net, narrow + 2 * SIDE, y, POINTS);
+        double middle = clock_seconds();
+        k->cloud_pull(&cloud, sum, &net, weight, POINTS);
+        double forward = 2e-9 * POINTS * SIDE * (SIDE + DIM) / (middle - start),
+               backward = 2e-9 * POINTS * SIDE * SIDE / (clock_seconds() - middle);
+        peak->cloud_gflops = forward > peak->cloud_gflops ? forward : peak->cloud_gflops;
+        peak->pull_gflops = backward > peak->pull_gflops ? backward : peak->pull_gflops;
+    }
+    arena_free(&arena);
+}
+
 /* ---------------------------------------------------------------- normals */
 static double normals_rate(const struct kernels *k, float *out, int repeats)
 {
@@ -122,6 +156,7 @@ dqs_status bench_peak(struct bench_peak *peak, const struct bench_choice *choice
     *peak = (struct bench_peak){0};
     fma_peak(peak, choice->repeats);
     product_peaks(peak, &o, choice->repeats);
+    cloud_rates(peak, o.k, choice->repeats);
     peak->normals_per_second = normals_rate(o.k, o.c, choice->repeats);
     arena_free(&arena);
     compute_free(compute);

@@ -1,7 +1,7 @@
 /* bench_report: the measurements as text and as one JSON object:
  *
  *   version cpu cores kernels preset threads obs act repeats     what was measured, where
- *   peak      {instructions fma_gflops sgemm_gflops product_gflops normals_per_second}          of one thread
+ *   peak      {instructions fma_gflops sgemm_gflops product_gflops cloud_gflops pull_gflops normals_per_second} of one thread
  *   update    {ms gflop gflops sgemm_share library_ms phases}    at `threads`
  *             phases: [{name ms gflop gflops sgemm_share}]
  *   scaling   [{threads ms speedup}]                             the same update at 1 .. threads
@@ -73,6 +73,8 @@ static void write_peak(struct json *j, const struct bench_peak *p)
     number(j, "fma_gflops", p->fma_gflops);
     number(j, "sgemm_gflops", p->sgemm_gflops);
     number(j, "product_gflops", p->product_gflops);
+    number(j, "cloud_gflops", p->cloud_gflops);
+    number(j, "pull_gflops", p->pull_gflops);
     number(j, "normals_per_second", p->normals_per_second);
     json_close(j, '}');
 }
@@ -208,6 +210,8 @@ void bench_print(const struct bench *b, const struct bench_choice *c, const char
         printf("  multiply-adds (%s)         %10.1f GFLOP/s\n", b->peak.instructions, b->peak.fma_gflops);
         printf("  the library's SGEMM            %10.1f GFLOP/s\n", b->peak.sgemm_gflops);
         printf("  our product                    %10.1f GFLOP/s\n", b->peak.product_gflops);
+        printf("  K samples of a state, forward  %10.1f GFLOP/s\n", b->peak.cloud_gflops);
+        printf("  K samples of a state, backward %10.1f GFLOP/s\n", b->peak.pull_gflops);
         printf("  random normals                 %10.2f G/s\n", b->peak.normals_per_second * 1e-9);
     }
     if (wants(c, "update"))

@@ -172,7 +172,7 @@ void draw_samples(const struct draw *d, const struct compute *compute, float *xy
         sampler_scratch_create(&job.scratch[t], &arena, NET_TILE, 2);
     rng->ticket += (uint64_t)sampler_tickets(&job.sampler);
     if (d->net)
-        net_pack(compute->k, &d->net->net, false);
+        net_pack(compute, (const struct net *[]){&d->net->net}, 1, false);
     pool_run(compute->pool, (n + NET_TILE - 1) / NET_TILE, draw_tile, &job);
     arena_free(&arena);
 }

@@ -132,7 +132,7 @@ static void test_threads(void **state)
  * arithmetic: run this test, and copy the two values it prints. The mean square of all parameters moves
  * little with the libm and is checked everywhere. */
 #define GOLDEN_LIBC "2.36"
-#define GOLDEN_HASH UINT64_C(0x85123A0F425615C5)
+#define GOLDEN_HASH UINT64_C(0xD71919A35EA03377)
 #define GOLDEN_SQUARE 0.00798979381
 
 struct square {

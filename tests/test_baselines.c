@@ -75,37 +75,6 @@ static void test_exploration(void **state)
 }
 
 /* ---------------------------------------------------------------- learning */
-/* One step from a random state with reward -|a - 0.6 tanh(2 s)|^2: the best action is known. Returns the mean distance of
- * each coordinate from it. */
-static double distance_after(const char *algo, int steps, const char *settings)
-{
-    struct agent a;
-    struct rng rng;
-    double distance = 0;
-    rng_seed(&rng, 9, RNG_TEST);
-    agent_create(&a, algo, "auto", 1, 2, NULL, settings);
-    for (int i = 0; i < steps + 200; i++) {
-        float obs[3], action[2], reward = 0;
-        uint8_t terminated = 1, truncated = 0;
-        bool learned = i >= steps;
-        for (int j = 0; j < 3; j++)
-            obs[j] = (float)(2 * rng_uniform(&rng) - 1);
-        a.algo->act(a.self, action, obs, 1, learned ? DQS_ACT_EVALUATE : DQS_ACT_EXPLORE, NULL);
-        for (int j = 0; j < 2; j++) {
-            float miss = action[j] - 0.6f * tanhf(2 * obs[j]);
-            reward -= miss * miss;
-            distance += learned ? fabsf(miss) / 400 : 0;
-        }
-        if (learned)
-            continue;
-        a.algo->observe(a.self, &(struct transitions){1, obs, action, &reward, obs, &terminated, &truncated});
-        while (a.algo->update_due(a.self))
-            a.algo->update(a.self, NULL);
-    }
-    agent_free(&a);
-    return distance;
-}
-
 static void test_learning(void **state)
 {
     (void)state;

@@ -21,6 +21,13 @@ static const struct small {
     {"td3", "width=48 batch=140 warmup=200 replay=150 huber=1 max_grad_norm=1", {"batch=141", "width=40"}},
     {"ppo", "width=48 n_steps=72 batch=72 epochs=2 obs_octaves=1", {"batch=35", "width=40"}},
     {"ddpg", "width=48 batch=140 warmup=200 replay=150 n_critics=2", {"batch=141", "width=40"}},
+    {"qsm", "width=48 batch=140 warmup=200 replay=150 embed=8", {"batch=141", "width=40"}},
+    {"dacer",
+     "width=48 batch=140 warmup=200 replay=150 embed=8 diffusion_steps=6 critic=dsac alpha_period=500",
+     {"batch=141", "width=40"}},
+    {"dipo",
+     "width=48 batch=140 warmup=200 replay=150 embed=8 diffusion_steps=7 ascent_steps=4 writeback=true",
+     {"batch=141", "width=40"}},
 };
 
 static const struct small *small_of(const struct algo *algo)

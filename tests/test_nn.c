@@ -63,10 +63,11 @@ static double trial_loss(void *context)
     return loss;
 }
 
-static void input_gradient(struct trial *t, const struct kernels *k, struct tape *tape)
+static void input_gradient(struct trial *t, const struct compute *compute, struct tape *tape)
 {
     const struct net_spec *s = &t->net.spec;
-    net_pack(k, &t->net, true);
+    const struct kernels *k = compute->k;
+    net_pack(compute, (const struct net *[]){&t->net}, 1, true);
     net_part(k, &t->net, tape->pre[0], t->x, t->rows, 0, s->in, true);
     net_rest(k, &t->net, tape, t->y, 0, t->rows);
     net_back(k, &t->net, tape, t->dy, 0, t->rows);
@@ -131,13 +132,13 @@ static void test_gradients(void **state)
                 assert_near(worst, 0, 1e-5);
             }
             size_t n = (size_t)(t.rows * spec.in);
-            input_gradient(&t, k, &t.tape);
+            input_gradient(&t, compute, &t.tape);
             assert_near(gradcheck(trial_loss, &t, t.x, t.dx, n, (int)n, 1e-4, 0.05 * largest(t.dx, n)), 0,
                         1e-5);
             float *kept = arena_new(&t.arena, float, n);
             memcpy(kept, t.dx, n * sizeof *kept);
-            input_gradient(
-                &t, k, &t.short_tape); /* the tape that keeps two layers of gradients must give the same */
+            /* the tape that keeps two layers of gradients must give the same */
+            input_gradient(&t, compute, &t.short_tape);
             assert_bits("input gradient of the short tape", t.dx, kept, n * sizeof *kept);
             arena_free(&t.arena);
         }
@@ -153,8 +154,10 @@ static void test_parts(void **state)
     FOR_KERNELS(k)
     {
         struct trial t;
+        struct compute *compute = compute_of(k->name, 1);
         trial_create(&t, spec, 9, 30);
-        input_gradient(&t, k, &t.tape);
+        input_gradient(&t, compute, &t.tape);
+        compute_free(compute);
         float left[9 * 4], right[9 * 3], base[9 * 48], y[9 * 2], part[9 * 3], expected[9 * 3];
         for (int r = 0; r < 9; r++) {
             memcpy(left + r * 4, t.x + r * 7, sizeof *left * 4);

@@ -279,7 +279,8 @@ static void check_minibatch(const char *name, const char *kernels)
     a.algo->update(a.self, &log);
     for (size_t i = 0; i < COUNT(numbers); i++) {
         double wanted = fixture_floats(&f, &arena, NULL, "log/%s", numbers[i])[0];
-        assert_near(log_mean(&log, numbers[i]), wanted, 1e-5 * fabs(wanted));
+        /* advantages have unit spread and mean 0: the losses are what is left of terms of order 1 */
+        assert_near(log_mean(&log, numbers[i]), wanted, 1e-6 + 1e-5 * fabs(wanted));
     }
     assert_int_equal(visit_part(&a, part, "after/", compare_part), WEIGHTS + 3);
     agent_free(&a);

@@ -2,9 +2,10 @@
 #include "algo.h"
 #include <string.h>
 
-extern const struct algo algo_dqs, algo_sac, algo_td3, algo_ddpg, algo_ppo;
+extern const struct algo algo_dqs, algo_sac, algo_td3, algo_ddpg, algo_ppo, algo_qsm, algo_dacer, algo_dipo;
 
-const struct algo *const algo_table[] = {&algo_dqs, &algo_sac, &algo_td3, &algo_ddpg, &algo_ppo, NULL};
+const struct algo *const algo_table[] = {&algo_dqs, &algo_sac,   &algo_td3,  &algo_ddpg, &algo_ppo,
+                                         &algo_qsm, &algo_dacer, &algo_dipo, NULL};
 
 const struct algo *algo_find(const char *name)
 {

@@ -135,7 +135,7 @@ double policy_act(struct diffusion_policy *p, float *action, const float *featur
     job.sampler.self = &job;
     job.sampler.noise = draw->noise;
     if (rows * p->o.particles > NET_FEW)
-        net_pack(p->compute->k, &p->score, false);
+        net_pack(p->compute, (const struct net *[]){&p->score}, 1, false);
     lift_levels(p, draw->log_T);
     for (int t = 0; t < pool_threads(p->compute->pool); t++)
         p->work[t].accepted = 0;
@@ -163,18 +163,36 @@ void policy_noise(struct diffusion_policy *p, float *tau, float *h, float *x, co
     }
 }
 
+struct fit_rows {
+    struct diffusion_policy *p;
+    const float *features, *x, *tau, *log_T;
+    int rows;
+};
+
+/* The network's inputs: [features | noisy action | tau | T] */
+static void fill_fit_rows(void *context, int tile, int thread)
+{
+    (void)thread;
+    struct fit_rows *fit = context;
+    const struct policy_options *o = &fit->p->o;
+    int F = o->feature_dim, d = o->act_dim, E = o->embed, in = inputs(o),
+        end = (tile + 1) * TILE < fit->rows ? (tile + 1) * TILE : fit->rows;
+    for (int r = tile * TILE; r < end; r++) {
+        float *to = fit->p->x + (size_t)r * (size_t)in;
+        memcpy(to, fit->features + (size_t)r * (size_t)F, sizeof *to * (size_t)F);
+        memcpy(to + F, fit->x + r * d, sizeof *to * (size_t)d);
+        embed_sinusoid(to + F + d, fit->tau[r], E);
+        embed_sinusoid(to + F + d + E, fit->log_T[r], E);
+    }
+}
+
 double policy_fit(struct diffusion_policy *p, const float *features, const float *x, const float *tau,
                   const float *h, const float *log_T, const float *S, int rows, bool lambda_weight)
 {
-    int F = p->o.feature_dim, d = p->o.act_dim, E = p->o.embed, in = inputs(&p->o);
+    int d = p->o.act_dim;
     double loss = 0;
-    for (int r = 0; r < rows; r++) {
-        float *to = p->x + (size_t)r * (size_t)in;
-        memcpy(to, features + (size_t)r * (size_t)F, sizeof *to * (size_t)F);
-        memcpy(to + F, x + r * d, sizeof *to * (size_t)d);
-        embed_sinusoid(to + F + d, tau[r], E);
-        embed_sinusoid(to + F + d + E, log_T[r], E);
-    }
+    struct fit_rows fit = {p, features, x, tau, log_T, rows};
+    pool_run(p->compute->pool, (rows + TILE - 1) / TILE, fill_fit_rows, &fit);
     struct net_pass pass = {&p->score, &p->tape, p->x, p->y, p->dy, &p->gradient, rows};
     net_forward(p->compute, &pass, 1);
     for (int r = 0; r < rows; r++) {

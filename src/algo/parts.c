@@ -56,8 +56,8 @@ void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *
         adam_create(&twin->adam[i], arena, twin->net[i].count, lr, decay);
         tape_create(&twin->tape[i], arena, spec, batch, TAPE_TRAIN);
         tape_create(&twin->target_tape[i], arena, spec, batch, TAPE_INFER);
-        twin->q[i] = arena_new(arena, float, batch);
-        twin->dq[i] = arena_new(arena, float, batch);
+        twin->q[i] = arena_new(arena, float, batch * spec->out);
+        twin->dq[i] = arena_new(arena, float, batch * spec->out);
     }
     if (learn && count > 1)
         twin->dx = arena_new(arena, float, batch * spec->in);
@@ -116,6 +116,29 @@ static void passes_of(struct twin *twin, struct net_pass pass[2], const float *x
                                     twin->dq[i],   &twin->gradient[i], rows};
 }
 
+/* What each gradient may keep so that both together have norm max_norm. */
+static void share_norm(const struct twin *twin, double max_norm, double share[2])
+{
+    double squares[2] = {0}, total = 0;
+    for (int i = 0; i < twin->count; i++) {
+        const float *g = twin->gradient[i].params;
+        for (size_t j = 0; j < twin->gradient[i].count; j++)
+            squares[i] += (double)g[j] * g[j];
+        total += squares[i];
+    }
+    for (int i = 0; i < twin->count; i++)
+        share[i] = max_norm * sqrt(total > 0 ? squares[i] / total : 1);
+}
+
+void twin_step(const struct compute *compute, struct twin *twin, double max_norm)
+{
+    double most[2] = {max_norm, max_norm};
+    if (twin->clip_together && max_norm > 0)
+        share_norm(twin, max_norm, most);
+    for (int i = 0; i < twin->count; i++)
+        adam_net(compute, &twin->adam[i], &twin->net[i], &twin->gradient[i], most[i]);
+}
+
 double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows,
                 double huber, double max_norm, double *mean_q)
 {
@@ -133,8 +156,7 @@ double twin_fit(const struct compute *compute, struct twin *twin, const float *x
             twin->dq[i][r] = (float)(2 * bounded / rows);
         }
     net_backward(compute, pass, n);
-    for (int i = 0; i < n; i++)
-        adam_net(compute, &twin->adam[i], &twin->net[i], &twin->gradient[i], max_norm);
+    twin_step(compute, twin, max_norm);
     *mean_q = sum / (n * rows);
     return squares / (n * rows);
 }
@@ -144,11 +166,13 @@ double twin_action_gradient(const struct compute *compute, struct twin *twin, fl
 {
     struct net_pass pass[2];
     double sum = 0;
-    int n = asked(twin, combine), first = twin->net[0].spec.in - act_dim;
+    int n = asked(twin, combine), first = twin->net[0].spec.in - act_dim, out = twin->net[0].spec.out;
     float *const dx[2] = {da, twin->dx};
     passes_of(twin, pass, x, rows);
     net_forward(compute, pass, n);
-    for (int r = 0; r < rows; r++) {
+    for (int i = 0; i < n && out > 1; i++)
+        memset(twin->dq[i], 0, sizeof(float) * (size_t)(rows * out));
+    for (int r = 0; r < rows * out; r += out) {
         float a = twin->q[0][r], b = twin->q[n - 1][r];
         float share = n == 1 ? 1 : combine == TWIN_MEAN ? 0.5f : a < b;
         sum += share * a + (1 - share) * b;

@@ -33,11 +33,12 @@ void join_rows(float *x, const float *left, int left_dim, const float *right, in
 enum twin_combine { TWIN_MIN, TWIN_MEAN, TWIN_FIRST };
 
 struct twin {
-    int count; /* 1 or 2 */
+    int count;          /* 1 or 2 */
+    bool clip_together; /* the limit on gradient norms is for both as one; else for each */
     struct net net[2], target[2], gradient[2];
     struct adam adam[2];
     struct tape tape[2], target_tape[2];
-    float *q[2], *dq[2]; /* [batch] */
+    float *q[2], *dq[2]; /* [batch x out]; the first output of a critic is its value */
     float *dx;           /* [batch x in]: the second one's input gradient, before the two are added */
 };
 /* learn false: the nets alone, for acting. */
@@ -58,6 +59,8 @@ void td_target(const struct compute *compute, struct twin *twin, float *y, const
  * the mean squared error; *mean_q receives the mean value. */
 double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows,
                 double huber, double max_norm, double *mean_q);
+/* One Adam step of both from their gradients: what twin_fit ends with. */
+void twin_step(const struct compute *compute, struct twin *twin, double max_norm);
 /* da [rows x act_dim] = d Q(s,a) / d a at x = [s | a], Q the min, mean or first; returns the mean of Q. */
 double twin_action_gradient(const struct compute *compute, struct twin *twin, float *da, const float *x,
                             int rows, int act_dim, enum twin_combine combine);

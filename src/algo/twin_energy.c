@@ -1,13 +1,14 @@
 #include "twin_energy.h"
 #include <math.h>
+#include <string.h>
 
-#define CHUNK 128 /* rows through the critics at a time */
+#define CHUNK 64 /* rows through the critics at a time */
 
 struct twin_energy_work {
     struct tape tape[2];
-    float *a, *q[2], *dq[2], *da[2]; /* a, da [CHUNK x act_dim]; q, dq [CHUNK] */
-    struct cloud cloud[2];           /* of plain ReLU critics */
-    float *cloud_q[2], *cloud_w;     /* [cloud_most] */
+    float *a, *q[2], *dq, *da;   /* a, da [CHUNK x act_dim]; q, dq [CHUNK] */
+    struct cloud cloud[2];       /* of plain ReLU critics */
+    float *cloud_q[2], *cloud_w; /* [cloud_most] */
 };
 
 float squash_action(enum squash squash, float u)
@@ -27,11 +28,30 @@ static float combine_twins(enum twin_combine combine, float q0, float q1)
     return combine == TWIN_MEAN ? 0.5f * (q0 + q1) : q0 < q1 ? q0 : q1;
 }
 
-/* q [rows] and, if wanted, da [rows x act_dim] = dQ/da, of the combined critics. */
+/* da [rows x act_dim] += share dQ_i/da at the listed rows (ascending), after a forward pass of more rows. The tape's rows
+ * move together, so that the others cost nothing. */
+static void add_gradient(const struct twin_energy *e, struct twin_energy_work *w, float *da, int i,
+                         float share, const int *list, int n)
+{
+    const struct net *net = &e->twin->net[i];
+    int d = e->act_dim;
+    for (int r = 0; r < n; r++)
+        w->dq[r] = share;
+    tape_keep(&w->tape[i], &net->spec, list, n);
+    net_back(e->k, net, &w->tape[i], w->dq, 0, n);
+    net_input_gradient(e->k, net, &w->tape[i], w->da, 0, n, e->feature_dim, d);
+    for (int r = 0; r < n; r++)
+        for (int j = 0; j < d; j++)
+            da[list[r] * d + j] += w->da[r * d + j];
+}
+
+/* q [rows] and, if wanted, da [rows x act_dim] = dQ/da, of the combined critics. The gradient of the smaller critic is that of
+ * the minimum: each row then goes back through one of the two. */
 static void critics(const struct twin_energy *e, struct twin_energy_work *w, float *q, float *da,
                     const float *a, const int *owner, int rows)
 {
-    int d = e->act_dim;
+    int d = e->act_dim, list[CHUNK];
+    bool mean = e->combine == TWIN_MEAN;
     for (int i = 0; i < 2; i++) {
         const struct net *net = &e->twin->net[i];
         int width = net->spec.width;
@@ -39,21 +59,19 @@ static void critics(const struct twin_energy *e, struct twin_energy_work *w, flo
                          net_weight(net, 0) + (size_t)e->feature_dim * (size_t)width, rows, d, width);
         net_rest(e->k, net, &w->tape[i], w->q[i], 0, rows);
     }
-    for (int r = 0; r < rows; r++) {
-        bool first = w->q[0][r] < w->q[1][r], mean = e->combine == TWIN_MEAN;
+    for (int r = 0; r < rows; r++)
         q[r] = combine_twins(e->combine, w->q[0][r], w->q[1][r]);
-        w->dq[0][r] = mean ? 0.5f : first;
-        w->dq[1][r] = mean ? 0.5f : !first;
-    }
     if (!da)
         return;
+    memset(da, 0, sizeof *da * (size_t)(rows * d));
     for (int i = 0; i < 2; i++) {
-        net_back(e->k, &e->twin->net[i], &w->tape[i], w->dq[i], 0, rows);
-        net_input_gradient(e->k, &e->twin->net[i], &w->tape[i], i == 0 ? da : w->da[1], 0, rows,
-                           e->feature_dim, d);
+        int n = 0;
+        for (int r = 0; r < rows; r++)
+            if (mean || (w->q[0][r] < w->q[1][r]) == (i == 0))
+                list[n++] = r;
+        if (n > 0)
+            add_gradient(e, w, da, i, mean ? 0.5f : 1, list, n);
     }
-    for (int i = 0; i < rows * d; i++)
-        da[i] += w->da[1][i];
 }
 
 /* ---------------------------------------------------------------- many points of one state */
@@ -181,11 +199,11 @@ void twin_energy_create(struct twin_energy *e, struct arena *arena, const struct
     }
     for (int t = 0; t < threads; t++) {
         e->work[t].a = arena_new(arena, float, CHUNK *act_dim);
+        e->work[t].dq = arena_new(arena, float, CHUNK);
+        e->work[t].da = arena_new(arena, float, CHUNK *act_dim);
         for (int i = 0; i < 2; i++) {
             tape_create(&e->work[t].tape[i], arena, spec, CHUNK, TAPE_INPUT_GRADIENT);
             e->work[t].q[i] = arena_new(arena, float, CHUNK);
-            e->work[t].dq[i] = arena_new(arena, float, CHUNK);
-            e->work[t].da[i] = arena_new(arena, float, CHUNK *act_dim);
             if (!cloudy)
                 continue;
             cloud_create(&e->work[t].cloud[i], arena, cloud_most, act_dim, spec->width);
@@ -227,8 +245,7 @@ void twin_energy_prepare(struct twin_energy *e, const struct compute *compute, c
                          int states, double T)
 {
     struct prepare p = {e, features, states};
-    for (int i = 0; i < 2; i++)
-        net_pack(e->k, &e->twin->net[i], true);
+    net_pack(compute, (const struct net *[]){&e->twin->net[0], &e->twin->net[1]}, 2, true);
     for (int i = 0; i < 2 && e->w2_transposed[i]; i++)
         transpose(e->w2_transposed[i], net_weight(&e->twin->net[i], 1), e->twin->net[i].spec.width);
     pool_run(compute->pool, 2 * ((states + NET_TILE - 1) / NET_TILE), prepare_tile, &p);

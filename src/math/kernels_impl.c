@@ -162,32 +162,37 @@ SIMD vf slope(vf x, enum activation act)
 }
 
 /* ---------------------------------------------------------------- layers */
-SIMD void forward_row(float *pre, float *out, float *inv_std, const float *bias, const float *skip, int width,
-                      enum activation act)
+/* A row of `width` numbers, normalised if inv_std is given. Where width is a constant of KEPT vectors, as called, the row stays in
+ * registers; any other is read again in each of the three passes. */
+enum { KEPT = VW == 16 ? 16 : 8 };
+
+SIMD vf biased(const float *pre, const float *bias, int j)
 {
-    vf scale = vf_all(1.0f), mean = vf_all(0.0f);
+    return bias ? vf_load(pre + j) + vf_load(bias + j) : vf_load(pre + j);
+}
+
+SIMD void forward_row(float *pre, float *out, float *inv_std, const float *bias, const float *skip,
+                      const int width, const bool kept, enum activation act)
+{
+    vf scale = vf_all(1.0f), mean = vf_all(0.0f), row[KEPT];
+    for (int v = 0; kept && v < KEPT; v++)
+        row[v] = biased(pre, bias, v * VW);
     if (inv_std) {
         vf sum = vf_all(0.0f), squares = vf_all(0.0f);
-        for (int j = 0; j < width; j += VW) {
-            vf x = vf_load(pre + j) + (bias ? vf_load(bias + j) : vf_all(0.0f));
-            vf_store(pre + j, x);
-            sum += x;
-        }
+        for (int j = 0, v = 0; j < width; j += VW, v++)
+            sum += kept ? row[v] : biased(pre, bias, j);
         mean = vf_all(vf_sum(sum) / (float)width);
-        for (int j = 0; j < width; j += VW) {
-            vf x = vf_load(pre + j) - mean;
+        for (int j = 0, v = 0; j < width; j += VW, v++) {
+            vf x = (kept ? row[v] : biased(pre, bias, j)) - mean;
             squares += x * x;
         }
         *inv_std = 1.0f / __builtin_sqrtf(vf_sum(squares) / (float)width + 1e-5f);
         scale = vf_all(*inv_std);
-        bias = NULL;
     }
-    for (int j = 0; j < width; j += VW) {
-        vf x = vf_load(pre + j);
+    for (int j = 0, v = 0; j < width; j += VW, v++) {
+        vf x = kept ? row[v] : biased(pre, bias, j);
         if (inv_std)
             x = (x - mean) * scale;
-        else if (bias)
-            x += vf_load(bias + j);
         if (out != pre)
             vf_store(pre + j, x);
         vf y = activate(x, act);
@@ -245,8 +250,12 @@ static void layer_forward(float *pre, float *out, float *inv_std, const float *b
     FOR_EACH_ACTIVATION(
         act, for (int r = 0; r < rows; r++) {
             size_t at = (size_t)r * width;
-            forward_row(pre + at, out + at, inv_std ? inv_std + r : NULL, bias, skip ? skip + at : NULL,
-                        width, A);
+            float *to = inv_std ? inv_std + r : NULL;
+            const float *from = skip ? skip + at : NULL;
+            if (width == KEPT * VW)
+                forward_row(pre + at, out + at, to, bias, from, KEPT * VW, true, A);
+            else
+                forward_row(pre + at, out + at, to, bias, from, width, false, A);
         })
 }
 

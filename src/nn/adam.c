@@ -2,7 +2,7 @@
 #include "adam.h"
 #include <math.h>
 
-#define BLOCK 16384
+#define BLOCK 4096
 
 void adam_create(struct adam *adam, struct arena *arena, size_t n, double lr, double decay)
 {
@@ -102,8 +102,25 @@ void adam_visit(struct adam *adam, struct visitor *visitor, const char *name)
     visit_leave(visitor, mark);
 }
 
+struct blending {
+    const struct kernels *k;
+    float *target;
+    const float *source;
+    size_t n;
+    float eta;
+};
+
+static void blend_block(void *context, int tile, int thread)
+{
+    (void)thread;
+    struct blending *b = context;
+    size_t at = (size_t)tile * BLOCK;
+    b->k->blend(b->target + at, b->source + at, block_size(b->n, tile), b->eta);
+}
+
 void polyak_blend(const struct compute *compute, struct net *target, const struct net *source, double eta)
 {
+    struct blending b = {compute->k, target->params, source->params, target->count, (float)eta};
     net_changed(target);
-    compute->k->blend(target->params, source->params, target->count, (float)eta);
+    pool_run(compute->pool, (int)((b.n + BLOCK - 1) / BLOCK), blend_block, &b);
 }

@@ -58,18 +58,40 @@ void net_changed(struct net *net)
     net->packs->weight_by = net->packs->transposed_by = NULL;
 }
 
-void net_pack(const struct kernels *k, const struct net *net, bool backward)
+struct pack_jobs {
+    const struct kernels *k;
+    int n;
+    struct pack_job {
+        const struct net *net;
+        int layer;
+        bool transposed;
+    } job[2 * NET_LAYERS * NET_TOGETHER];
+};
+
+static void pack_one(void *context, int tile, int thread)
 {
-    const struct net_spec *s = &net->spec;
-    struct net_packs *packs = net->packs;
-    for (int l = 0; packs->weight_by != k && l < s->hidden; l++)
-        k->pack(packs->weight[l], net_weight(net, l), fan_in(s, l), s->width, s->width, false);
-    packs->weight_by = k;
-    if (!backward)
-        return;
-    for (int l = 1; packs->transposed_by != k && l < s->hidden; l++)
-        k->pack(packs->transposed[l], net_weight(net, l), s->width, s->width, s->width, true);
-    packs->transposed_by = k;
+    (void)thread;
+    const struct pack_jobs *jobs = context;
+    const struct pack_job *j = &jobs->job[tile];
+    const struct net_spec *s = &j->net->spec;
+    float *to = j->transposed ? j->net->packs->transposed[j->layer] : j->net->packs->weight[j->layer];
+    jobs->k->pack(to, net_weight(j->net, j->layer), fan_in(s, j->layer), s->width, s->width, j->transposed);
+}
+
+void net_pack(const struct compute *compute, const struct net *const *nets, int n, bool backward)
+{
+    assert(n <= NET_TOGETHER);
+    struct pack_jobs jobs = {.k = compute->k};
+    for (int i = 0; i < n; i++) {
+        struct net_packs *packs = nets[i]->packs;
+        for (int l = 0; packs->weight_by != compute->k && l < nets[i]->spec.hidden; l++)
+            jobs.job[jobs.n++] = (struct pack_job){nets[i], l, false};
+        packs->weight_by = compute->k;
+        for (int l = 1; backward && packs->transposed_by != compute->k && l < nets[i]->spec.hidden; l++)
+            jobs.job[jobs.n++] = (struct pack_job){nets[i], l, true};
+        packs->transposed_by = backward ? compute->k : packs->transposed_by;
+    }
+    pool_run(compute->pool, jobs.n, pack_one, &jobs);
 }
 
 /* Gram-Schmidt on Gaussian vectors: the shorter side of the matrix becomes orthonormal, times gain. */
@@ -152,6 +174,19 @@ void tape_create(struct tape *tape, struct arena *arena, const struct net_spec *
     }
 }
 
+void tape_keep(struct tape *tape, const struct net_spec *spec, const int *rows, int n)
+{
+    size_t w = (size_t)spec->width;
+    for (int l = 0; l < spec->hidden; l++)
+        for (int r = 0; r < n; r++) {
+            if (rows[r] == r)
+                continue;
+            memcpy(tape->pre[l] + (size_t)r * w, tape->pre[l] + (size_t)rows[r] * w, sizeof(float) * w);
+            if (tape->inv_std[l])
+                tape->inv_std[l][r] = tape->inv_std[l][rows[r]];
+        }
+}
+
 /* ---------------------------------------------------------------- one tile */
 static void fill_bias(const struct net *net, float *z, int rows)
 {
@@ -159,12 +194,11 @@ static void fill_bias(const struct net *net, float *z, int rows)
         memcpy(z + (size_t)r * net->spec.width, net_bias(net, 0), sizeof *z * (size_t)net->spec.width);
 }
 
-/* z = x W[0] + b[0], the whole input */
+/* z = x W[0], the whole input, without its bias */
 static void enter(const struct kernels *k, const struct net *net, float *z, const float *x, int rows)
 {
-    fill_bias(net, z, rows);
     k->gemm_packed(z, x, net->packs->weight[0], rows, net->spec.width, net->spec.in, net->spec.in,
-                   net->spec.width, 1);
+                   net->spec.width, 0);
 }
 
 void net_part(const struct kernels *k, const struct net *net, float *z, const float *x_part, int rows,
@@ -192,7 +226,9 @@ static void times_weight(const struct kernels *k, const struct net *net, float *
         k->gemm_packed(z, x, net->packs->weight[layer], rows, w, in, in, w, 0);
 }
 
-void net_rest(const struct kernels *k, const struct net *net, struct tape *tape, float *y, int row0, int rows)
+/* From tape->pre[0] on; bias0: the first layer's, where it is not in it yet. */
+static void rest(const struct kernels *k, const struct net *net, struct tape *tape, float *y,
+                 const float *bias0, int row0, int rows)
 {
     const struct net_spec *s = &net->spec;
     int w = s->width;
@@ -201,11 +237,16 @@ void net_rest(const struct kernels *k, const struct net *net, struct tape *tape,
         float *pre = at_row(tape->pre[l], row0, w), *out = at_row(tape->out[l], row0, w);
         if (l > 0)
             times_weight(k, net, pre, h, l, rows);
-        k->layer_forward(pre, out, at_row(tape->inv_std[l], row0, 1), l > 0 ? net_bias(net, l) : NULL,
+        k->layer_forward(pre, out, at_row(tape->inv_std[l], row0, 1), l > 0 ? net_bias(net, l) : bias0,
                          l > 0 && s->residual ? h : NULL, rows, w, s->act);
         h = out;
     }
     k->project(y, h, net_weight(net, s->hidden), net_bias(net, s->hidden), rows, w, s->out);
+}
+
+void net_rest(const struct kernels *k, const struct net *net, struct tape *tape, float *y, int row0, int rows)
+{
+    rest(k, net, tape, y, NULL, row0, rows);
 }
 
 void net_back(const struct kernels *k, const struct net *net, struct tape *tape, const float *dy, int row0,
@@ -271,13 +312,21 @@ static void forward_tile(void *context, int tile, int thread)
     if (rows == 0)
         return;
     enter(b->k, p->net, at_row(p->tape->pre[0], row0, p->net->spec.width), p->x + (size_t)row0 * in, rows);
-    net_rest(b->k, p->net, p->tape, p->y + (size_t)row0 * p->net->spec.out, row0, rows);
+    rest(b->k, p->net, p->tape, p->y + (size_t)row0 * p->net->spec.out, net_bias(p->net, 0), row0, rows);
+}
+
+static void pack_passes(const struct compute *compute, const struct net_pass *passes, int n, bool backward)
+{
+    const struct net *nets[NET_TOGETHER] = {NULL};
+    assert(n <= NET_TOGETHER);
+    for (int i = 0; i < n; i++)
+        nets[i] = passes[i].net;
+    net_pack(compute, nets, n, backward);
 }
 
 void net_forward(const struct compute *compute, struct net_pass *passes, int n)
 {
-    for (int i = 0; i < n; i++)
-        net_pack(compute->k, passes[i].net, false);
+    pack_passes(compute, passes, n, false);
     struct batch batch = {compute->k, passes, n, most_tiles(passes, n)};
     pool_run(compute->pool, n * batch.tiles_each, forward_tile, &batch);
 }
@@ -319,19 +368,23 @@ static void gradient_tile(void *context, int tile, int thread)
     b->k->column_sums(net_bias(p->gradient, layer) + column, dz, p->rows, columns, w);
 }
 
-void net_backward(const struct compute *compute, struct net_pass *passes, int n)
+void net_gradients(const struct compute *compute, struct net_pass *passes, int n)
 {
-    for (int i = 0; i < n; i++)
-        net_pack(compute->k, passes[i].net, true);
-    struct batch batch = {compute->k, passes, n, most_tiles(passes, n)};
-    pool_run(compute->pool, n * batch.tiles_each, backward_tile, &batch);
-    batch.tiles_each = 0;
+    struct batch batch = {compute->k, passes, n, 0};
     for (int i = 0; i < n; i++) {
         const struct net_spec *s = &passes[i].net->spec;
         int parts = (s->hidden + 1) * ((s->width + COLUMN_BLOCK - 1) / COLUMN_BLOCK);
         batch.tiles_each = parts > batch.tiles_each ? parts : batch.tiles_each;
     }
     pool_run(compute->pool, n * batch.tiles_each, gradient_tile, &batch);
+}
+
+void net_backward(const struct compute *compute, struct net_pass *passes, int n)
+{
+    pack_passes(compute, passes, n, true);
+    struct batch batch = {compute->k, passes, n, most_tiles(passes, n)};
+    pool_run(compute->pool, n * batch.tiles_each, backward_tile, &batch);
+    net_gradients(compute, passes, n);
 }
 
 struct input_batch {
@@ -356,8 +409,7 @@ static void input_tile(void *context, int tile, int thread)
 void net_backward_input(const struct compute *compute, struct net_pass *passes, int n, float *const *dx,
                         int first, int count)
 {
-    for (int i = 0; i < n; i++)
-        net_pack(compute->k, passes[i].net, true);
+    pack_passes(compute, passes, n, true);
     struct input_batch b = {{compute->k, passes, n, most_tiles(passes, n)}, dx, first, count};
     pool_run(compute->pool, n * b.batch.tiles_each, input_tile, &b);
 }

@@ -16,9 +16,10 @@
 #include "rng.h"
 #include "visit.h"
 
-#define NET_LAYERS 8 /* most hidden layers */
-#define NET_TILE 64  /* rows per tile */
-#define NET_FEW 3    /* so many rows do without packed weights */
+#define NET_LAYERS 8   /* most hidden layers */
+#define NET_TILE 64    /* rows per tile */
+#define NET_FEW 3      /* so many rows do without packed weights */
+#define NET_TOGETHER 4 /* most nets side by side in one call */
 
 struct net_spec {
     int in, out, width, hidden;
@@ -60,7 +61,7 @@ void net_visit(struct net *net, struct visitor *visitor, const char *name, enum 
 /* Whoever writes params says so; net_initialise and net_visit, which may have loaded them, do it themselves. */
 void net_changed(struct net *net);
 /* Before net_rest on more than NET_FEW rows and, with `backward`, before net_back; not inside a tile. */
-void net_pack(const struct kernels *k, const struct net *net, bool backward);
+void net_pack(const struct compute *compute, const struct net *const *nets, int n, bool backward);
 
 enum tape_use { TAPE_INFER, TAPE_INPUT_GRADIENT, TAPE_TRAIN };
 void tape_create(struct tape *tape, struct arena *arena, const struct net_spec *spec, int rows,
@@ -77,6 +78,8 @@ void net_rest(const struct kernels *k, const struct net *net, struct tape *tape,
 /* From dy [rows x out] to tape->dz: all layers if the tape is for training, else dz[0] alone. */
 void net_back(const struct kernels *k, const struct net *net, struct tape *tape, const float *dy, int row0,
               int rows);
+/* Row i becomes row rows[i], ascending, i < n: what net_back needs, not what weight gradients need. */
+void tape_keep(struct tape *tape, const struct net_spec *spec, const int *rows, int n);
 /* dx [rows x n] = d loss / d x[first .. first+n-1], after net_back */
 void net_input_gradient(const struct kernels *k, const struct net *net, const struct tape *tape, float *dx,
                         int row0, int rows, int first, int n);
@@ -93,6 +96,8 @@ struct net_pass {
 };
 void net_forward(const struct compute *compute, struct net_pass *passes, int n);
 void net_backward(const struct compute *compute, struct net_pass *passes, int n);
+/* The second half of net_backward: weights' gradients, where net_back has filled the tapes tile by tile. */
+void net_gradients(const struct compute *compute, struct net_pass *passes, int n);
 /* Down to the input alone: dx[i] [rows x count] = d loss / d x[first .. first+count-1] of pass i; no weight gradients. */
 void net_backward_input(const struct compute *compute, struct net_pass *passes, int n, float *const *dx,
                         int first, int count);

@@ -20,6 +20,7 @@ void ring_batch_create(struct ring_batch *batch, struct arena *arena, int rows, 
     batch->reward = arena_new(arena, float, rows);
     batch->next_obs = arena_new(arena, float, rows *obs_dim);
     batch->terminated = arena_new(arena, float, rows);
+    batch->slot = arena_new(arena, long, rows);
 }
 
 long ring_count(const struct ring *ring)
@@ -58,6 +59,7 @@ void ring_sample(const struct ring *ring, struct ring_batch *batch, struct rng *
         copy_row(batch->next_obs, r, ring->next_obs, slot, ring->obs_dim);
         batch->reward[r] = ring->reward[slot];
         batch->terminated[r] = ring->terminated[slot];
+        batch->slot[r] = slot;
     }
 }
 

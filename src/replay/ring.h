@@ -17,6 +17,7 @@ struct ring {
 struct ring_batch {
     int rows;
     float *obs, *action, *reward, *next_obs, *terminated;
+    long *slot; /* where in the ring each row was */
 };
 
 void ring_create(struct ring *ring, struct arena *arena, long capacity, int obs_dim, int act_dim);
