@@ -19,7 +19,7 @@ static const struct small {
      "width=48 batch=140 warmup=200 replay=150 normalise_obs=true obs_octaves=2 actor_delay=2",
      {"batch=141", "width=40", "log_sigma_min=3"}},
     {"td3", "width=48 batch=140 warmup=200 replay=150 huber=1 max_grad_norm=1", {"batch=141", "width=40"}},
-    {"ppo", "width=48 n_steps=72 batch=36 epochs=2 obs_octaves=1", {"batch=35", "width=40"}},
+    {"ppo", "width=48 n_steps=72 batch=72 epochs=2 obs_octaves=1", {"batch=35", "width=40"}},
     {"ddpg", "width=48 batch=140 warmup=200 replay=150 n_critics=2", {"batch=141", "width=40"}},
     {"qsm", "width=48 batch=140 warmup=200 replay=150 embed=8", {"batch=141", "width=40"}},
     {"dacer",

@@ -29,34 +29,36 @@ struct ppo_options {
 
 #define OPTIONS struct ppo_options
 static const struct option ppo_option_table[] = {
-    OPTION_ROW_INT(n_steps, "2048", 1, 1e7, "steps of each environment in a rollout", "both"),
-    OPTION_ROW_INT(batch, "64", 2, 65536, "minibatch; divides the rows of a rollout", "both"),
-    OPTION_ROW_INT(epochs, "10", 1, 1000, "passes over a rollout", "both"),
-    OPTION_ROW_REAL(gamma, "0.99", 0, 1, "discount", "both"),
-    OPTION_ROW_REAL(gae_lambda, "0.95", 0, 1, "decay of the advantage estimate", "both"),
-    OPTION_ROW_REAL(clip_range, "0.2", 1e-6, 10, "how far rho may leave 1", "both"),
+    OPTION_ROW_INT(n_steps, "2048", 1, 1e7, "steps of each environment in a rollout", "SB3, CleanRL"),
+    OPTION_ROW_INT(batch, "64", 2, 65536, "minibatch; divides the rows of a rollout", "SB3, CleanRL"),
+    OPTION_ROW_INT(epochs, "10", 1, 1000, "passes over a rollout", "SB3, CleanRL"),
+    OPTION_ROW_REAL(gamma, "0.99", 0, 1, "discount", "SB3, CleanRL"),
+    OPTION_ROW_REAL(gae_lambda, "0.95", 0, 1, "decay of the advantage estimate", "SB3, CleanRL"),
+    OPTION_ROW_REAL(clip_range, "0.2", 1e-6, 10, "how far rho may leave 1", "SB3, CleanRL"),
     OPTION_ROW_REAL(clip_value, "0", 0, 1e9, "how far V may leave its old value; 0: any way", "CleanRL: 0.2"),
-    OPTION_ROW_REAL(ent_coef, "0", 0, 1e3, "weight of the entropy", "both"),
+    OPTION_ROW_REAL(ent_coef, "0", 0, 1e3, "weight of the entropy", "SB3, CleanRL"),
     OPTION_ROW_REAL(vf_coef, "0.5", 0, 1e6, "weight of half the squared error of V", "CleanRL; SB3: 1"),
-    OPTION_ROW_REAL(max_grad_norm, "0.5", 0, 1e9, "largest norm of all gradients together; 0: none", "both"),
+    OPTION_ROW_REAL(max_grad_norm, "0.5", 0, 1e9, "largest norm of all gradients together; 0: none",
+                    "SB3, CleanRL"),
     OPTION_ROW_REAL(target_kl, "0", 0, 1e3, "leave a rollout when the policy has moved this far; 0: never",
-                    "both"),
+                    "SB3, CleanRL"),
     OPTION_ROW_CHOICE(kl_stop, "minibatch", "minibatch epoch",
                       "where: before a minibatch at 1.5 target_kl, or after an epoch at target_kl",
                       "SB3; CleanRL: epoch"),
-    OPTION_ROW_REAL(lr, "3e-4", 0, 1, "learning rate", "both; paper"),
+    OPTION_ROW_REAL(lr, "3e-4", 0, 1, "learning rate", "SB3, CleanRL, paper"),
     OPTION_ROW_BOOL(anneal_lr, "true", "the learning rate falls to 0 over the run", "CleanRL; SB3: off"),
-    OPTION_ROW_REAL(adam_eps, "1e-5", 1e-12, 1, "Adam's epsilon", "both"),
-    OPTION_ROW_BOOL(normalise_advantage, "true", "to mean 0, deviation 1 in a minibatch", "both"),
+    OPTION_ROW_REAL(adam_eps, "1e-5", 1e-12, 1, "Adam's epsilon", "SB3, CleanRL"),
+    OPTION_ROW_BOOL(normalise_advantage, "true", "to mean 0, deviation 1 in a minibatch", "SB3, CleanRL"),
     OPTION_ROW_BOOL(normalise_obs, "true", "running normalisation of observations", "CleanRL; SB3: off"),
     OPTION_ROW_BOOL(normalise_reward, "true", "rewards over the deviation of the return",
                     "CleanRL; SB3: off"),
     OPTION_ROW_BOOL(bootstrap_truncated, "true", "the value goes on where the clock ran out",
                     "SB3; CleanRL: off"),
-    OPTION_ROW_INT(width, "256", 16, 4096, "width of the hidden layers, a multiple of 16", "paper; both: 64"),
-    OPTION_ROW_INT(hidden, "2", 1, 8, "hidden layers", "both; paper"),
+    OPTION_ROW_INT(width, "256", 16, 4096, "width of the hidden layers, a multiple of 16",
+                   "paper; SB3, CleanRL: 64"),
+    OPTION_ROW_INT(hidden, "2", 1, 8, "hidden layers", "SB3, CleanRL, paper"),
     OPTION_ROW_INT(obs_octaves, "0", 0, 12, "octaves of sines and cosines added to the observation", "off"),
-    OPTION_ROW_REAL(log_sigma, "0", -10, 2, "log of the first standard deviation", "both"),
+    OPTION_ROW_REAL(log_sigma, "0", -10, 2, "log of the first standard deviation", "SB3, CleanRL"),
     {.key = NULL},
 };
 
@@ -214,12 +216,15 @@ static void standardise(float *x, int n)
         x[i] = (float)((x[i] - mean) * scale);
 }
 
-/* mean of max(-A rho, -A clip(rho, 1 - eps, 1 + eps)), rho = exp(log pi - log pi_old), and - c_e H */
+/* mean of max(-A rho, -A clip(rho, 1 - eps, 1 + eps)), rho = exp(log pi - log pi_old), and -c_e H; and their gradients. Where
+ * the clipped term is the larger, rho is outside and nothing pulls it further. */
 static void policy_loss(struct ppo *p, struct ppo_losses *loss)
 {
     const struct rollout_batch *b = &p->batch;
     int d = p->setup.act_dim, B = b->rows;
+    double inverse[d], z[d]; /* 1/sigma, (a - mu)/sigma */
     for (int j = 0; j < d; j++) {
+        inverse[j] = exp(-p->log_sigma[j]);
         loss->entropy += p->log_sigma[j] + HALF_LOG_2PI + 0.5;
         p->dlog_sigma[j] = (float)-p->o.ent_coef;
     }
@@ -227,16 +232,15 @@ static void policy_loss(struct ppo *p, struct ppo_losses *loss)
         const float *a = b->action + r * d, *mu = p->b_mean + r * d;
         double log_prob = 0, A = b->advantage[r], eps = p->o.clip_range;
         for (int j = 0; j < d; j++) {
-            double z = ((double)a[j] - mu[j]) * exp(-p->log_sigma[j]);
-            log_prob -= 0.5 * z * z + p->log_sigma[j] + HALF_LOG_2PI;
+            z[j] = ((double)a[j] - mu[j]) * inverse[j];
+            log_prob -= 0.5 * z[j] * z[j] + p->log_sigma[j] + HALF_LOG_2PI;
         }
         double log_rho = log_prob - b->log_prob[r], rho = exp(log_rho);
         double free = -A * rho, clipped = -A * fmin(1 + eps, fmax(1 - eps, rho));
         double dlog_prob = free >= clipped ? free / B : 0; /* d rho = rho d log pi */
         for (int j = 0; j < d; j++) {
-            double inverse = exp(-p->log_sigma[j]), z = ((double)a[j] - mu[j]) * inverse;
-            p->b_dmean[r * d + j] = (float)(dlog_prob * z * inverse);
-            p->dlog_sigma[j] += (float)(dlog_prob * (z * z - 1));
+            p->b_dmean[r * d + j] = (float)(dlog_prob * z[j] * inverse[j]);
+            p->dlog_sigma[j] += (float)(dlog_prob * (z[j] * z[j] - 1));
         }
         loss->policy += fmax(free, clipped) / B;
         loss->approx_kl += (rho - 1 - log_rho) / B;
@@ -283,22 +287,12 @@ static void step(struct ppo *p, struct net_pass pass[2])
     adam_step(compute, &p->adam_sigma, p->log_sigma, p->dlog_sigma, 0);
 }
 
-/* 1 - var(R - V)/var(R) over the rollout, V being that of the time when it was drawn */
-static void log_explained_variance(const struct rollout *r, struct log_sink *log)
+/* Not where all returns are the same: a number that is not finite would stop the run. */
+static void log_explained_variance(const struct ppo *p, struct log_sink *log)
 {
-    long n = rollout_rows(r);
-    double mean[2] = {0}, variance[2] = {0};
-    for (int pass = 0; pass < 2; pass++)
-        for (long i = 0; i < n; i++) {
-            const double x[2] = {r->ret[i], (double)r->ret[i] - r->value[i]};
-            for (int k = 0; k < 2; k++)
-                if (pass == 0)
-                    mean[k] += x[k] / (double)n;
-                else
-                    variance[k] += (x[k] - mean[k]) * (x[k] - mean[k]);
-        }
-    if (variance[0] > 0)
-        log_add(log, "train/explained_variance", 1 - variance[1] / variance[0]);
+    double explained = rollout_explained_variance(&p->rollout);
+    if (isfinite(explained))
+        log_add(log, "train/explained_variance", explained);
 }
 
 static void write_log(const struct ppo *p, const struct ppo_losses *loss, double lr, struct log_sink *log)
@@ -326,7 +320,7 @@ static void ppo_update(void *self, struct log_sink *log)
     double lr = learning_rate(p), target = p->o.target_kl > 0 ? p->o.target_kl : INFINITY;
     assert(ppo_update_due(p));
     if (p->epoch == 0 && p->minibatch == 0)
-        log_explained_variance(&p->rollout, log);
+        log_explained_variance(p, log);
 
     /* for K epochs: minibatches of the rollout, in an order of their own */
     log_phase(log, "sample");
@@ -369,9 +363,8 @@ static dqs_status check(const struct ppo_options *o, int n_envs, dqs_error *erro
     if (o->width % KERNELS_LANES)
         return fail(error, DQS_E_OPTION, "width=%ld: must be a multiple of %d", o->width, KERNELS_LANES);
     if (rows % o->batch)
-        return fail(error, DQS_E_OPTION,
-                    "batch=%ld: must divide n_steps x n_envs = %ld; try n_steps=%ld n_envs=1 batch=%ld",
-                    o->batch, rows, (rows + o->batch - 1) / o->batch * o->batch, o->batch);
+        return fail(error, DQS_E_OPTION, "batch=%ld: must divide n_steps x n_envs = %ld; try n_steps=%ld",
+                    o->batch, rows, (o->n_steps + o->batch - 1) / o->batch * o->batch);
     return DQS_OK;
 }
 
@@ -432,8 +425,8 @@ static dqs_status ppo_create(void **self, struct arena *arena, const struct algo
     rng_seed(&init, setup->seed, RNG_INIT);
     rng_seed(&p->rng_act, setup->seed, RNG_ACT);
     rng_seed(&p->rng_order, setup->seed, RNG_REPLAY);
-    net_initialise(&p->mu, NET_ORTHOGONAL, 0.01f / SQRT2,
-                   &init); /* gains: sqrt 2 hidden, 0.01 and 1 at the heads */
+    /* Orthogonal with gain sqrt 2; of the heads 0.01 and 1. */
+    net_initialise(&p->mu, NET_ORTHOGONAL, 0.01f / SQRT2, &init);
     if (!setup->act_only) {
         create_learning(p, arena, &mu, &V);
         net_initialise(&p->V, NET_ORTHOGONAL, 1 / SQRT2, &init);

@@ -96,6 +96,22 @@ void rollout_advantages(struct rollout *r, double gamma, double lambda)
         r->n_envs, gamma, lambda);
 }
 
+double rollout_explained_variance(const struct rollout *r)
+{
+    long n = rollout_rows(r);
+    double ret = 0, error = 0, ret_squares = 0, error_squares = 0;
+    for (long i = 0; i < n; i++) {
+        ret += r->ret[i] / (double)n;
+        error += ((double)r->ret[i] - r->value[i]) / (double)n;
+    }
+    for (long i = 0; i < n; i++) {
+        double e = (double)r->ret[i] - r->value[i] - error;
+        ret_squares += (r->ret[i] - ret) * (r->ret[i] - ret);
+        error_squares += e * e;
+    }
+    return 1 - error_squares / ret_squares;
+}
+
 void rollout_gather(const struct rollout *r, struct rollout_batch *batch, const long *rows)
 {
     size_t o = (size_t)r->obs_dim, d = (size_t)r->act_dim;

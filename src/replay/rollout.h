@@ -39,6 +39,8 @@ void rollout_end(struct rollout *r, const float *reward, const float *final_valu
                  const uint8_t *truncated);
 /* Of a full rollout whose values are filled in. */
 void rollout_advantages(struct rollout *r, double gamma, double lambda);
+/* 1 - var(ret - value)/var(ret); not a finite number where all returns are the same */
+double rollout_explained_variance(const struct rollout *r);
 void rollout_gather(const struct rollout *r, struct rollout_batch *batch, const long *rows);
 void rollout_visit(struct rollout *r, struct visitor *visitor);
 
