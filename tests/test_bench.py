@@ -21,7 +21,7 @@ def whole():
 
 def test_everything_that_is_promised(whole):
     assert whole.keys() == HEAD | {"peak", "update", "scaling", "acting", "training"}
-    assert whole["peak"].keys() == {"instructions", "fma_gflops", "sgemm_gflops", "product_gflops",
+    assert whole["peak"].keys() == {"instructions", "fma_gflops", "sgemm_gflops", "product_gflops", "cloud_gflops", "pull_gflops",
                                     "normals_per_second"}
     cost = {"ms", "gflop", "gflops", "sgemm_share"}
     assert whole["update"].keys() == cost | {"phases", "library_ms"}

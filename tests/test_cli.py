@@ -230,7 +230,7 @@ def test_envs_and_algos():
     table = dqs("envs").stdout
     assert all(row["name"] in table and row["doc"] in table for row in rows)
     algos = only_json(dqs("algos", "--json"))
-    assert {"dqs", "sac", "td3", "ddpg"} <= {row["name"] for row in algos}
+    assert {"dqs", "sac", "td3", "ddpg", "ppo", "qsm", "dacer", "dipo"} == {row["name"] for row in algos}
     assert all(row["name"] in dqs("algos").stdout for row in algos)
 
 
@@ -541,9 +541,9 @@ def test_kill_and_resume_equals_never_killed(env, tmp_path):
 
 @pytest.mark.parametrize("algo", ALGOS)
 def test_stop_and_resume_of_every_algorithm(algo, tmp_path):
-    """Stopped after some updates of its own standard settings, it goes on to the same bits; its policy can be played."""
+    """Stopped after some updates of its standard settings, but for a small batch, it goes on to the same bits; its policy can be played."""
     settings = ["--algo", algo, "--steps", 1040, "--quiet", "--set", "log_every=5", "--set", "eval_every=0", "--set",
-                "final_episodes=2"]
+                "final_episodes=2", "--set", "batch=32"]
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     assert dqs("train", "pendulum", *settings, "--threads", 1, "--out", whole).returncode == 0
     child = start("train", "pendulum", *settings, "--threads", 2, "--out", stopped)
