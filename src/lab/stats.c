@@ -49,13 +49,11 @@ double stats_quantile(const double *sorted, int n, double share)
     return sorted[low] + (at - low) * (sorted[low + 1] - sorted[low]);
 }
 
-double stats_median(const double *values, int n)
+double stats_median(const double *values, int n, double *scratch)
 {
-    double sorted[STATS_MEDIAN_MOST];
-    assert(n > 0 && n <= STATS_MEDIAN_MOST);
-    memcpy(sorted, values, sizeof *values * (size_t)n);
-    qsort(sorted, (size_t)n, sizeof *sorted, compare_numbers);
-    return stats_quantile(sorted, n, 0.5);
+    memcpy(scratch, values, sizeof *values * (size_t)n);
+    qsort(scratch, (size_t)n, sizeof *scratch, compare_numbers);
+    return stats_quantile(scratch, n, 0.5);
 }
 
 /* ---------------------------------------------------------------- a set of tasks */
@@ -108,16 +106,15 @@ double stats_profile(const struct stats_scores *scores, double tau)
     return mean_of(scores, is_above, tau);
 }
 
-double stats_task_median(const struct stats_scores *scores)
+double stats_task_median(const struct stats_scores *scores, double *scratch)
 {
-    double means[STATS_MEDIAN_MOST];
+    double *means = scratch;
     const double *values = scores->values;
-    assert(scores->n_tasks <= STATS_MEDIAN_MOST);
     for (int t = 0; t < scores->n_tasks; t++) {
         means[t] = stats_mean(values, scores->count[t]);
         values += scores->count[t];
     }
-    return stats_median(means, scores->n_tasks);
+    return stats_median(means, scores->n_tasks, scratch + scores->n_tasks);
 }
 
 /* How often each task's scores would be repeated: to the least common multiple of the counts. Beyond 1e12 whole

@@ -20,15 +20,15 @@ struct stats_scores {
 int stats_total(const struct stats_scores *scores);
 
 double stats_mean(const double *values, int n);
-double stats_std(const double *values, int n);    /* with n - 1; not-a-number below two values */
-double stats_median(const double *values, int n); /* n <= STATS_MEDIAN_MOST */
-#define STATS_MEDIAN_MOST 1024
+double stats_std(const double *values, int n); /* with n - 1; not-a-number below two values */
+double stats_median(const double *values, int n, double *scratch); /* n numbers of scratch */
 /* Linear between order statistics, as NumPy's default; `sorted` ascending, share in [0,1]. */
 double stats_quantile(const double *sorted, int n, double share);
 
 /* Measures of a whole set of tasks. */
-double stats_task_mean(const struct stats_scores *scores);   /* mean of the tasks' means */
-double stats_task_median(const struct stats_scores *scores); /* median of the tasks' means */
+double stats_task_mean(const struct stats_scores *scores); /* mean of the tasks' means */
+/* Median of the tasks' means. scratch: 2 x n_tasks numbers. */
+double stats_task_median(const struct stats_scores *scores, double *scratch);
 /* Mean of the scores without the lowest and the highest quarter. scratch: 2 x stats_total numbers. */
 double stats_iqm(const struct stats_scores *scores, double *scratch);
 /* How far below `best` the scores are on average, those above it counting as at it. */
