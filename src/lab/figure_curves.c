@@ -18,15 +18,17 @@
 #define RESAMPLES 2000
 
 struct seed_curve {
+    const struct collection_run *run;
     int n;
-    double *x, *y;
+    double *x, *y; /* steps, return */
 };
 
 struct curve {
     int method, seeds, n;
-    double *x, *mean;       /* over the seeds that got so far */
-    double *whole;          /* the mean where all seeds did, else not-a-number */
-    double *low, *high;     /* of the band, where all seeds did */
+    double *step, *x;   /* of the evaluations; x is the step too, or hours */
+    double *mean;       /* over the seeds that got so far */
+    double *whole;      /* the mean where all seeds did, else not-a-number */
+    double *low, *high; /* of the band, where all seeds did */
     struct chart_range xs, ys;
 };
 
@@ -43,7 +45,8 @@ struct grid {
     int n, columns, rows;
     struct chart_look_key *keys; /* of the methods that have a curve */
     int n_keys;
-    char note[400];
+    struct chart_range seeds; /* the least and the most that a method has on a task */
+    char note[500];
     double legend; /* its height */
 };
 
@@ -63,21 +66,22 @@ static void smooth(struct seed_curve *s, int width, double *copy)
     }
 }
 
-/* Evaluations in the order of x; of those at the same step the last counts, which is the largest. */
+/* Evaluations in the order of steps; of those at the same step the last counts, which is the largest. */
 static struct seed_curve take_seed(struct arena *arena, const struct collection_run *run,
                                    const struct figure_choice *choice)
 {
     const struct plot_table *t = &run->evaluations;
     const double *step = plot_column(t, "step"), *mean = plot_column(t, "mean_reward");
-    struct seed_curve s = {0, arena_new(arena, double, t->rows), arena_new(arena, double, t->rows)};
+    struct seed_curve s = {run, 0, arena_new(arena, double, t->rows), arena_new(arena, double, t->rows)};
     for (int i = 0; step && mean && i < t->rows; i++) {
         if (!isfinite(mean[i]) || !(step[i] >= 0 && step[i] < 9e15))
             continue;
-        double x = choice->hours ? collection_seconds(run, (long)step[i]) / 3600 : step[i];
-        if (!isfinite(x) || (s.n > 0 && x < s.x[s.n - 1]))
+        if (s.n > 0 && step[i] < s.x[s.n - 1])
             continue;
-        s.n -= s.n > 0 && x == s.x[s.n - 1];
-        s.x[s.n] = x;
+        if (choice->hours && isnan(collection_seconds(run, (long)step[i])))
+            continue;
+        s.n -= s.n > 0 && step[i] == s.x[s.n - 1];
+        s.x[s.n] = step[i];
         s.y[s.n++] = mean[i];
     }
     smooth(&s, choice->smooth, arena_new(arena, double, s.n));
@@ -107,7 +111,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int join_x(double *x, const struct seed_curve *seeds, int n_seeds)
+static int join_steps(double *x, const struct seed_curve *seeds, int n_seeds)
 {
     int n = 0, kept = 0;
     for (int k = 0; k < n_seeds; k++)
@@ -154,6 +158,27 @@ static void measure(struct curve *v, int i, const double *y, int n, enum figure_
         bootstrap_mean(&v->low[i], &v->high[i], y, n, scratch);
 }
 
+/* Seeds meet at the same step, not at the same hour: there x is their mean time, and the slow ones have no tail
+ * of their own. */
+static double *hours_of(struct arena *arena, const struct curve *v, const struct seed_curve *seeds)
+{
+    double *x = arena_new(arena, double, v->n);
+    for (int i = 0; i < v->n; i++) {
+        double sum = 0;
+        int n = 0;
+        for (int k = 0; k < v->seeds; k++) {
+            double seconds = collection_seconds(seeds[k].run, (long)v->step[i]);
+            bool there = isfinite(seed_at(&seeds[k], v->step[i])) && isfinite(seconds);
+            sum += there ? seconds / 3600 : 0;
+            n += there;
+        }
+        x[i] = n > 0 ? sum / n : NAN;
+        if (i > 0 && x[i] < x[i - 1])
+            x[i] = x[i - 1]; /* a slow seed has dropped out of the mean */
+    }
+    return x;
+}
+
 static struct curve take_curve(struct arena *arena, const struct collection_cell *cell, int method,
                                const struct figure_view *view)
 {
@@ -168,8 +193,8 @@ static struct curve take_curve(struct arena *arena, const struct collection_cell
         points += seeds[v.seeds].n;
         v.seeds += seeds[v.seeds].n > 0;
     }
-    v.x = arena_new(arena, double, points);
-    v.n = join_x(v.x, seeds, v.seeds);
+    v.step = v.x = arena_new(arena, double, points);
+    v.n = join_steps(v.step, seeds, v.seeds);
     v.mean = arena_new(arena, double, v.n);
     v.whole = arena_new(arena, double, v.n);
     v.low = arena_new(arena, double, v.n);
@@ -177,11 +202,13 @@ static struct curve take_curve(struct arena *arena, const struct collection_cell
     for (int i = 0; i < v.n; i++) {
         int n = 0;
         for (int k = 0; k < v.seeds; k++) {
-            y[n] = seed_at(&seeds[k], v.x[i]);
+            y[n] = seed_at(&seeds[k], v.step[i]);
             n += isfinite(y[n]);
         }
         measure(&v, i, y, n, view->choice.band, scratch);
     }
+    if (view->choice.hours)
+        v.x = hours_of(arena, &v, seeds);
     if (v.n == 0)
         return v;
     v.xs = chart_range_of(v.x, v.n);
@@ -223,41 +250,74 @@ static const char *copy_text(struct arena *arena, const char *text)
     return strcpy(arena_new(arena, char, strlen(text) + 1), text);
 }
 
-/* "DQS, 3 seeds", or "1-3 seeds" where tasks differ. */
-static void add_key(struct grid *g, struct arena *arena, int method)
+/* How many seeds a method has, over the tasks that it was run on; {0, 0}: it was not. */
+static struct chart_range seeds_of(const struct grid *g, int method)
 {
-    const struct figure_view *view = g->view;
-    int least = 0, most = 0;
-    char name[128], text[200];
+    struct chart_range seeds = {0, 0};
     for (int p = 0; p < g->n; p++)
         for (int k = 0; k < g->panels[p].n; k++) {
             const struct curve *v = &g->panels[p].curves[k];
             if (v->method != method)
                 continue;
-            least = least == 0 || v->seeds < least ? v->seeds : least;
-            most = v->seeds > most ? v->seeds : most;
+            seeds.low = seeds.high == 0 ? v->seeds : fmin(seeds.low, v->seeds);
+            seeds.high = fmax(seeds.high, v->seeds);
         }
-    if (most == 0)
-        return;
-    figure_name(name, sizeof name, &view->collection->methods[method]);
-    if (least == most)
-        snprintf(text, sizeof text, "%s, %d seed%s", name, most, most == 1 ? "" : "s");
-    else
-        snprintf(text, sizeof text, "%s, %d\u2013%d seeds", name, least, most);
-    /* The first method of the list is the one that the figure is about. */
-    g->keys[g->n_keys] =
-        (struct chart_look_key){view->looks[method], copy_text(arena, text), method == view->methods[0]};
-    g->n_keys++;
+    return seeds;
 }
 
-static bool any_partial(const struct grid *g)
+static void seeds_text(char *text, size_t size, struct chart_range seeds)
+{
+    if (seeds.low == seeds.high)
+        snprintf(text, size, "%.0f seed%s", seeds.high, seeds.high == 1 ? "" : "s");
+    else
+        snprintf(text, size, "%.0f\u2013%.0f seeds", seeds.low, seeds.high);
+}
+
+/* "DQS", with ", 3 seeds" if methods differ in that; then the note below cannot say it for all. */
+static void set_keys(struct grid *g, struct arena *arena)
+{
+    const struct figure_view *view = g->view;
+    g->seeds = (struct chart_range){INFINITY, 0};
+    for (int i = 0; i < view->n_methods; i++) {
+        struct chart_range seeds = seeds_of(g, view->methods[i]);
+        if (seeds.high > 0)
+            g->seeds = chart_range_join(g->seeds, seeds);
+    }
+    for (int i = 0; i < view->n_methods; i++) {
+        int method = view->methods[i];
+        struct chart_range seeds = seeds_of(g, method);
+        char name[128], count[40], text[200];
+        if (seeds.high == 0)
+            continue;
+        figure_name(name, sizeof name, &view->collection->methods[method]);
+        seeds_text(count, sizeof count, seeds);
+        bool alike = g->seeds.low == g->seeds.high;
+        snprintf(text, sizeof text, "%s%s%s", name, alike ? "" : ", ", alike ? "" : count);
+        /* The first method of the list is the one that the figure is about. */
+        g->keys[g->n_keys++] =
+            (struct chart_look_key){view->looks[method], copy_text(arena, text), method == view->methods[0]};
+    }
+}
+
+/* Is it so at some point of some curve? */
+static bool some(const struct grid *g, bool (*is)(const struct curve *v, int i))
 {
     for (int p = 0; p < g->n; p++)
         for (int k = 0; k < g->panels[p].n; k++)
             for (int i = 0; i < g->panels[p].curves[k].n; i++)
-                if (!isfinite(g->panels[p].curves[k].whole[i]))
+                if (is(&g->panels[p].curves[k], i))
                     return true;
     return false;
+}
+
+static bool is_partial(const struct curve *v, int i)
+{
+    return !isfinite(v->whole[i]);
+}
+
+static bool has_band(const struct curve *v, int i)
+{
+    return isfinite(v->low[i]);
 }
 
 static void set_note(struct grid *g)
@@ -265,14 +325,18 @@ static void set_note(struct grid *g)
     static const char *const bands[] = {[FIGURE_MINMAX] = "; band: from the worst to the best seed",
                                         [FIGURE_CI] = "; band: 95 % bootstrap interval of the mean",
                                         [FIGURE_NO_BAND] = ""};
-    char presets[200], smoothed[64] = "";
+    const char *time = g->view->choice.hours && g->seeds.high > 1 ? " at the same step, at their mean time" : "";
+    char presets[200], smoothed[64] = "", seeds[40] = "seeds";
     int width = g->view->choice.smooth;
     figure_presets(presets, sizeof presets, g->view);
     if (width > 1)
         snprintf(smoothed, sizeof smoothed, "; running mean of %d evaluations", width);
-    snprintf(g->note, sizeof g->note, "line: mean over seeds%s%s%s%s%s", bands[g->view->choice.band],
-             any_partial(g) ? "; pale: not all seeds have come so far" : "", smoothed, presets[0] ? "; " : "",
-             presets);
+    if (g->seeds.low == g->seeds.high)
+        seeds_text(seeds, sizeof seeds, g->seeds);
+    snprintf(g->note, sizeof g->note, "%s%s%s%s%s%s%s%s", g->seeds.high == 1 ? "" : "line: mean over ",
+             seeds, time, some(g, has_band) ? bands[g->view->choice.band] : "",
+             some(g, is_partial) ? "; pale: not all seeds have come so far" : "", smoothed,
+             presets[0] ? "; " : "", presets);
 }
 
 /* ---------------------------------------------------------------- drawing */
@@ -365,8 +429,7 @@ static void build(struct grid *g, struct arena *arena, const struct figure_view 
     }
     if (g->n == 0)
         return;
-    for (int i = 0; i < view->n_methods; i++)
-        add_key(g, arena, view->methods[i]);
+    set_keys(g, arena);
     set_note(g);
     g->columns = columns_for(g->n);
     g->rows = (g->n + g->columns - 1) / g->columns;
