@@ -539,6 +539,29 @@ def test_kill_and_resume_equals_never_killed(env, tmp_path):
         assert steps == sorted(steps) == csv_steps(whole / name), name
 
 
+def csv_untimed(path):
+    """The rows without what the clock says."""
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    keep = [i for i, name in enumerate(rows[0]) if not name.startswith("time/") and not name.endswith("seconds")]
+    return [[row[0], *(row[i] for i in keep)] for row in rows]
+
+
+def test_killed_between_the_last_checkpoint_and_done(copy):
+    """The last evaluation is made again then, and must not stand in the tables twice."""
+    before = {name: csv_untimed(copy / name) for name in ("progress.csv", "evaluations.csv")}
+    (copy / "DONE").unlink()
+    assert dqs("resume", copy, "--quiet").returncode == 0
+    assert {name: csv_untimed(copy / name) for name in before} == before
+    # A longer run keeps the evaluation of its first end, also when it is killed before its next checkpoint.
+    child = start("resume", copy, "--steps", 10_000_000, "--quiet")
+    assert wait_for(lambda: not (copy / "DONE").exists())
+    child.kill()
+    child.communicate()
+    assert dqs("resume", copy, "--steps", 450, "--quiet").returncode == 0
+    rows = csv_untimed(copy / "evaluations.csv")
+    assert rows[:-1] == before["evaluations.csv"] and rows[-1][0] == "450"
+
+
 @pytest.mark.parametrize("algo", ALGOS)
 def test_stop_and_resume_of_every_algorithm(algo, tmp_path):
     """Stopped after some updates of its standard settings, but for a small batch, it goes on to the same bits; its policy can be played."""
