@@ -1,7 +1,7 @@
 /* Learning curves: a panel per task, a line per method: the mean over seeds at every evaluation, and a band
  * from the worst to the best seed or around the mean. One legend; a method looks the same everywhere. */
 #include "figure.h"
-#include "rng.h"
+#include "stats.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,23 +125,14 @@ static int join_steps(double *x, const struct seed_curve *seeds, int n_seeds)
     return kept;
 }
 
-/* The percentile bootstrap of the mean, 95 %. The same resamples at every x, so that the band does not shake. */
-static void bootstrap_mean(double *low, double *high, const double *y, int n, double *means)
+static void mean_of_seeds(double *out, const struct stats_scores *sets, const void *context, double *scratch)
 {
-    struct rng rng;
-    rng_seed(&rng, 0, RNG_DIAGNOSE);
-    for (int b = 0; b < RESAMPLES; b++) {
-        double sum = 0;
-        for (int k = 0; k < n; k++)
-            sum += y[rng_below(&rng, (uint32_t)n)];
-        means[b] = sum / n;
-    }
-    qsort(means, RESAMPLES, sizeof *means, compare_doubles);
-    *low = means[(int)(0.025 * (RESAMPLES - 1) + 0.5)];
-    *high = means[(int)(0.975 * (RESAMPLES - 1) + 0.5)];
+    (void)context;
+    (void)scratch;
+    *out = stats_mean(sets->values, sets->count[0]);
 }
 
-static void measure(struct curve *v, int i, const double *y, int n, enum figure_band band, double *scratch)
+static void measure(struct curve *v, int i, const double *y, int n, enum figure_band band)
 {
     double sum = 0;
     struct chart_range range = chart_range_of(y, n);
@@ -152,10 +143,14 @@ static void measure(struct curve *v, int i, const double *y, int n, enum figure_
     v->low[i] = v->high[i] = NAN;
     if (n < v->seeds || n < 2 || band == FIGURE_NO_BAND)
         return;
+    if (band == FIGURE_CI) { /* the same resamples at every x: the band does not shake */
+        const struct stats_scores seeds = {1, &n, y};
+        struct stats_interval interval;
+        stats_bootstrap(&interval, 1, &seeds, 1, mean_of_seeds, NULL, RESAMPLES, 0);
+        range = (struct chart_range){interval.low, interval.high};
+    }
     v->low[i] = range.low;
     v->high[i] = range.high;
-    if (band == FIGURE_CI)
-        bootstrap_mean(&v->low[i], &v->high[i], y, n, scratch);
 }
 
 /* Seeds meet at the same step, not at the same hour: there x is their mean time, and the slow ones have no tail
@@ -184,7 +179,7 @@ static struct curve take_curve(struct arena *arena, const struct collection_cell
 {
     struct curve v = {.method = method};
     struct seed_curve *seeds = arena_new(arena, struct seed_curve, cell->count);
-    double *y = arena_new(arena, double, cell->count), *scratch = arena_new(arena, double, RESAMPLES);
+    double *y = arena_new(arena, double, cell->count);
     int points = 0;
     for (int k = 0; k < cell->count; k++) {
         if (!figure_takes_seed(view, cell->runs[k]->seed))
@@ -205,7 +200,7 @@ static struct curve take_curve(struct arena *arena, const struct collection_cell
             y[n] = seed_at(&seeds[k], v.step[i]);
             n += isfinite(y[n]);
         }
-        measure(&v, i, y, n, view->choice.band, scratch);
+        measure(&v, i, y, n, view->choice.band);
     }
     if (view->choice.hours)
         v.x = hours_of(arena, &v, seeds);
