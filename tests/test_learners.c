@@ -341,15 +341,14 @@ int main(void)
 {
 #if defined(__SANITIZE_THREAD__) /* which is slow, and looks at one thing */
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads)};
-    (void)test_no_allocations, (void)test_resume, (void)test_act_only, (void)test_exact, (void)test_soft_value, (void)test_refusals,
-        (void)test_presets;
+    (void)test_no_allocations, (void)test_resume, (void)test_act_only, (void)test_exact,
+        (void)test_soft_value, (void)test_refusals, (void)test_presets;
 #else
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_allocations), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_resume),         cmocka_unit_test(test_act_only),
-        cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_soft_value),          cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_exact),          cmocka_unit_test(test_soft_value),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_presets),
     };
 #endif
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,8 +40,8 @@ struct gmm_figure {
 /* ---------------------------------------------------------------- drawing */
 static struct chart_axes panel(int column, int row)
 {
-    struct chart_axes axes = gmm_axes(
-        (struct chart_box){LEFT + column * (SIDE + GAP_X), TOP + row * (SIDE + GAP_Y), SIDE, SIDE});
+    struct chart_axes axes =
+        gmm_axes((struct chart_box){LEFT + column * (SIDE + GAP_X), TOP + row * (SIDE + GAP_Y), SIDE, SIDE});
     axes.no_y_ticks = axes.no_x_ticks = column > 0 || row > 0; /* all panels show the same box */
     return axes;
 }
@@ -67,7 +67,8 @@ static void draw_method(cairo_t *c, const struct gmm_figure *g, int index)
     chart_text(c, middle, y + 11, m->below[1], 8, chart_ink(0.65), CHART_CENTRE, 0);
 }
 
-static void draw_map(cairo_t *c, const struct gmm_figure *g, struct chart_axes axes, const struct gmm_method *m)
+static void draw_map(cairo_t *c, const struct gmm_figure *g, struct chart_axes axes,
+                     const struct gmm_method *m)
 {
     chart_begin(c, &axes);
     chart_heat(c, &axes, &m->value, g->values);
@@ -98,9 +99,8 @@ static void draw_figure(cairo_t *c, double width, double height, const void *con
         column++;
     }
     if (g->maps > 0)
-        chart_color_bar(c,
-                        (struct chart_box){width - BAR + 8, TOP + row * (SIDE + GAP_Y), 9, SIDE}, g->values,
-                        NULL);
+        chart_color_bar(c, (struct chart_box){width - BAR + 8, TOP + row * (SIDE + GAP_Y), 9, SIDE},
+                        g->values, NULL);
     chart_text(c, width / 2, height - 8, g->note, 7.5, chart_ink(0.6), CHART_CENTRE, 0);
 }
 
@@ -134,8 +134,9 @@ static struct chart_field keep_map(struct arena *arena, struct chart_field field
     return field;
 }
 
-static void take_run(struct gmm_method *m, const struct figure_view *view, const struct figure_context *context,
-                     const struct collection_run *run, struct figure_table *table)
+static void take_run(struct gmm_method *m, const struct figure_view *view,
+                     const struct figure_context *context, const struct collection_run *run,
+                     struct figure_table *table)
 {
     struct plot_data data = {0};
     struct gmm_cloud cloud;
@@ -202,9 +203,10 @@ dqs_status figure_gmm(const struct figure_view *view, const struct figure_contex
     struct gmm_figure g = {.methods = arena_new(context->arena, struct gmm_method, view->n_methods)};
     struct figure_table table;
     char presets[200];
-    figure_table_begin(&table, context->arena,
-                       "method: preset: seed steps mode: samples mmd mmd_floor mmd_median mmd_median_floor modes "
-                       "mode_entropy");
+    figure_table_begin(
+        &table, context->arena,
+        "method: preset: seed steps mode: samples mmd mmd_floor mmd_median mmd_median_floor modes "
+        "mode_entropy");
     for (int i = 0; i < view->n_tasks; i++)
         for (int k = 0; k < view->n_methods && strcmp(c->tasks[view->tasks[i]], "gmm") == 0; k++)
             take_method(&g, view, context, collection_cell(c, view->tasks[i], view->methods[k]),
@@ -224,8 +226,9 @@ dqs_status figure_gmm(const struct figure_view *view, const struct figure_contex
     double width = LEFT + columns * SIDE + (columns - 1) * GAP_X + (g.maps ? BAR : 12),
            height = TOP + rows * SIDE + (rows - 1) * GAP_Y + BOTTOM;
     TRY(plot_write(context->target, "fig-gmm", width, height, draw_figure, &g, error));
-    return figure_table_write(&table, context->target, "gmm-samples",
-                              "Terminal positions on gmm against exact samples: maximum mean discrepancy at "
-                              "bandwidth 1 and at the median distance, each with its floor between exact sets.",
-                              error);
+    return figure_table_write(
+        &table, context->target, "gmm-samples",
+        "Terminal positions on gmm against exact samples: maximum mean discrepancy at "
+        "bandwidth 1 and at the median distance, each with its floor between exact sets.",
+        error);
 }

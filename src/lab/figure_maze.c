@@ -32,7 +32,7 @@ struct maze_grid {
     struct maze_panel *panels;
     int n, columns, rows;
     struct chart_range x, y; /* of the part with free cells: the outer walls need not be whole */
-    bool odd; /* somebody came to the top left by no known way */
+    bool odd;                /* somebody came to the top left by no known way */
     char note[500];
 };
 
@@ -74,7 +74,8 @@ static void draw_bar(cairo_t *c, struct chart_box box, const struct walks *w)
     double x = box.x;
     for (int k = 0; k < WALK_KINDS && w->n > 0; k++) {
         double width = box.width * w->counts[k] / w->n;
-        chart_fill_box(c, (struct chart_box){x, box.y, width, box.height}, walk_color(k, k == WALK_LOST ? 0.45 : 0.9));
+        chart_fill_box(c, (struct chart_box){x, box.y, width, box.height},
+                       walk_color(k, k == WALK_LOST ? 0.45 : 0.9));
         x += width;
     }
 }
@@ -89,7 +90,8 @@ static void draw_numbers(cairo_t *c, struct chart_box box, const struct maze_pan
     snprintf(line, sizeof line, "top left %s, bottom right %s", share(a, sizeof a, top_left, w->n),
              share(b, sizeof b, w->counts[WALK_BOTTOM_RIGHT], w->n));
     chart_text(c, middle, y, line, 8, chart_ink(0.95), CHART_CENTRE, 0);
-    snprintf(line, sizeof line, "by the top %s, by the left %s", share(a, sizeof a, w->counts[WALK_BY_TOP], w->n),
+    snprintf(line, sizeof line, "by the top %s, by the left %s",
+             share(a, sizeof a, w->counts[WALK_BY_TOP], w->n),
              share(b, sizeof b, w->counts[WALK_BY_LEFT], w->n));
     chart_text(c, middle, y + 11, line, 8, chart_ink(0.95), CHART_CENTRE, 0);
     snprintf(line, sizeof line, "any goal %s, entropy %.2f bit",
@@ -230,8 +232,8 @@ static void arrange(struct maze_grid *g)
     }
 }
 
-static void take_grid(struct maze_grid *g, const struct figure_view *view, const struct figure_context *context,
-                      int task, struct figure_table *table)
+static void take_grid(struct maze_grid *g, const struct figure_view *view,
+                      const struct figure_context *context, int task, struct figure_table *table)
 {
     const struct collection *c = view->collection;
     char presets[200];
@@ -256,8 +258,8 @@ static void take_grid(struct maze_grid *g, const struct figure_view *view, const
     set_ranges(g);
     figure_presets(presets, sizeof presets, view);
     snprintf(g->note, sizeof g->note,
-             "%s: each walk ends at the first goal it enters; entropy is of the split over the goals%s%s%s", c->tasks[task],
-             most > DRAWN ? "; the first 100 episodes are drawn, the numbers are of all" : "",
+             "%s: each walk ends at the first goal it enters; entropy is of the split over the goals%s%s%s",
+             c->tasks[task], most > DRAWN ? "; the first 100 episodes are drawn, the numbers are of all" : "",
              presets[0] ? "; " : "", presets);
 }
 
