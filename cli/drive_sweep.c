@@ -121,13 +121,10 @@ static int close_up(struct drive_sweep *d, dqs_status status, double seconds)
 /* Told ahead of the time limit, with work left: Slurm would end the task for good. */
 static int go_back_to_queue(void)
 {
-    const char *job = getenv("SLURM_JOB_ID");
     dqs_error error = {.status = DQS_OK};
-    if (!job)
-        return 128 + SIGUSR1;
     fprintf(stderr, "time is nearly up: back into the queue\n");
     fflush(stderr);
-    return sweep_slurm_requeue(job, &error) == DQS_OK ? EXIT_OK : complain_error(&error);
+    return sweep_slurm_requeue(&error) == DQS_OK ? EXIT_OK : complain_error(&error);
 }
 
 int drive_sweep(struct drive_sweep *d)

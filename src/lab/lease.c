@@ -261,3 +261,9 @@ void lease_end(struct lease *lease)
     unlink(path);
     lease->number = 0;
 }
+
+void lease_clear(const char *folder, const struct lease_view *seen)
+{
+    if (seen->number > 0 && !seen->held)
+        remove_older(folder, seen->number + 1);
+}

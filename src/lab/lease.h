@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define LEASE_PATIENCE 120 /* seconds */
-#define LEASE_BEAT 10      /* seconds between renewals; many fit into the patience */
+#define LEASE_BEAT 10      /* seconds between renewals, at most */
 
 struct lease_watch { /* what an observer remembers of a foreign lease; starts zeroed */
     long number;
@@ -39,5 +39,7 @@ bool lease_take(struct lease *lease, const char *folder, const struct lease_view
 bool lease_renew(struct lease *lease);   /* false: lost, the work must stop at once */
 void lease_release(struct lease *lease); /* others may go on */
 void lease_end(struct lease *lease);     /* the work is done: leaves no file */
+/* The same for what a dead owner left, after a look that found nobody. */
+void lease_clear(const char *folder, const struct lease_view *seen);
 
 #endif

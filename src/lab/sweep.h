@@ -132,7 +132,7 @@ char *sweep_slurm_script(const struct sweep_slurm *slurm);
 /* Submits it; job: the number that sbatch tells. */
 dqs_status sweep_slurm_submit(const struct sweep_slurm *slurm, char *job, size_t size, dqs_error *error);
 /* From inside a task: back into the queue. */
-dqs_status sweep_slurm_requeue(const char *job, dqs_error *error);
+dqs_status sweep_slurm_requeue(dqs_error *error);
 
 /* A program to its end, standard output into `output` (cut to size). DQS_E_IO if it cannot be run or fails. */
 dqs_status sweep_run_program(const char *const *words, char *output, size_t size, dqs_error *error);

@@ -25,7 +25,7 @@ struct builder {
     struct sweep_plan *plan;
     const struct sweep_spec *spec;
     struct cell *cells;
-    int n_cells, capacity;
+    int n_cells, seeds;
 };
 
 static const char *keep(struct arena *arena, const char *text)
@@ -127,13 +127,10 @@ static void name_cell(struct builder *b, struct cell *cell, const struct sweep_a
     cell->variant = keep(&b->plan->arena, name);
 }
 
-static dqs_status add_cell(struct builder *b, struct config *config, const struct sweep_axis **axes, const int *choice,
-                           int n, dqs_error *error)
+static void add_cell(struct builder *b, const struct config *config, const struct sweep_axis **axes, const int *choice,
+                     int n)
 {
     struct arena *arena = &b->plan->arena;
-    if (b->n_cells == b->capacity)
-        return fail(error, DQS_E_FORMAT, "%.200s: more than %d runs; cut it into several sweeps", b->spec->label,
-                    RUNS_LIMIT);
     struct cell *cell = &b->cells[b->n_cells++];
     *cell = (struct cell){.algo = config->algo->name,
                           .preset = keep(arena, config->preset),
@@ -145,7 +142,6 @@ static dqs_status add_cell(struct builder *b, struct config *config, const struc
             cell->settings[cell->n_settings++] =
                 (struct sweep_setting){keep(arena, axes[i]->key), keep(arena, axes[i]->values[choice[i]])};
     name_cell(b, cell, axes, choice, n);
-    return DQS_OK;
 }
 
 /* All combinations of the axes' values, the last axis fastest. */
@@ -155,6 +151,11 @@ static dqs_status cross(struct builder *b, const char *task, const char *algo, c
     const struct sweep_axis **axes = arena_new(&b->plan->arena, const struct sweep_axis *, b->spec->n_axes + 1);
     int n = choose_axes(b, axes, task, algo), *choice = arena_new(&b->plan->arena, int, n + 1);
     const char *kept = keep(&b->plan->arena, task);
+    double runs = b->seeds;
+    for (int i = 0; i < n; i++)
+        runs *= axes[i]->count;
+    if (runs + (double)b->n_cells * b->seeds > RUNS_LIMIT)
+        return fail(error, DQS_E_FORMAT, "%.200s: more than %d runs; cut it into several sweeps", b->spec->label, RUNS_LIMIT);
     for (bool more = true; more;) {
         struct config *config;
         dqs_error inner = {0};
@@ -163,7 +164,7 @@ static dqs_status cross(struct builder *b, const char *task, const char *algo, c
             return at(b, task_axis, status, &inner, error);
         status = configure(b, config, axes, choice, n, error);
         if (status == DQS_OK)
-            status = add_cell(b, config, axes, choice, n, error);
+            add_cell(b, config, axes, choice, n);
         config_free(config);
         TRY(status);
         b->cells[b->n_cells - 1].task = kept;
@@ -227,10 +228,7 @@ static dqs_status add_runs(struct builder *b, const struct sweep_axis *seeds, dq
 {
     static const char *const first = "0";
     const char *const *values = seeds ? seeds->values : &first;
-    int n = seeds ? seeds->count : 1;
-    if ((long)b->n_cells * n > RUNS_LIMIT)
-        return fail(error, DQS_E_FORMAT, "%.200s: %ld runs; cut it into sweeps of at most %d", b->spec->label,
-                    (long)b->n_cells * n, RUNS_LIMIT);
+    int n = b->seeds;
     b->plan->runs = arena_new(&b->plan->arena, struct sweep_run, b->n_cells * n);
     for (int i = 0; i < n; i++) {
         long seed;
@@ -328,7 +326,7 @@ static dqs_status make(struct builder *b, dqs_error *error)
     algos = algos ? algos : &only_dqs;
     TRY(check_sections(b, tasks, algos, error));
     /* Room for as many as there may be is address space, not memory. */
-    b->capacity = RUNS_LIMIT;
+    b->seeds = sweep_axis(b->spec, "seeds") ? sweep_axis(b->spec, "seeds")->count : 1;
     b->cells = calloc(RUNS_LIMIT, sizeof *b->cells);
     if (!b->cells)
         return fail(error, DQS_E_MEMORY, "%.200s: out of memory", b->spec->label);

@@ -87,9 +87,17 @@ dqs_status sweep_slurm_submit(const struct sweep_slurm *s, char *job, size_t siz
     return DQS_OK;
 }
 
-dqs_status sweep_slurm_requeue(const char *job, dqs_error *error)
+dqs_status sweep_slurm_requeue(dqs_error *error)
 {
-    char output[300];
+    char job[200], output[300];
+    const char *id = getenv("SLURM_JOB_ID"), *array = getenv("SLURM_ARRAY_JOB_ID"), *task = getenv("SLURM_ARRAY_TASK_ID");
+    if (!id)
+        return fail(error, DQS_E_USAGE, "not inside a Slurm job: start it again to go on");
+    /* The last task of an array has the array's own number: by that alone the whole array would be queued again. */
+    if (array && task)
+        snprintf(job, sizeof job, "%.90s_%.90s", array, task);
+    else
+        snprintf(job, sizeof job, "%.190s", id);
     const char *const words[] = {"scontrol", "requeue", job, NULL};
     return sweep_run_program(words, output, sizeof output, error);
 }

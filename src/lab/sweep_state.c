@@ -243,6 +243,6 @@ void sweep_count(struct sweep_count *count, const struct sweep_plan *plan, const
         longest = fmax(longest, own);
     }
     int busy = count->phase[SWEEP_RUNNING] > jobs ? count->phase[SWEEP_RUNNING] : jobs;
-    if (last)
+    if (last && !isnan(left))
         count->eta = fmax(left / (busy > 0 ? busy : 1), longest);
 }

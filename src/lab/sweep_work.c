@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_EVERY 1.0   /* seconds between looks at runs of our own, and at the table */
-#define OTHERS_AT_ONCE 100 /* of the other runs, how many are looked at each time */
+#define LOOK_EVERY 0.5    /* seconds between looks at runs of our own */
+#define OTHERS_AT_ONCE 50 /* of the other runs, how many are looked at each time */
 
 struct slot {
     int run; /* -1: empty */
@@ -43,9 +43,22 @@ static void tell(const struct worker *w, enum sweep_event event, int run)
         w->work->watcher(w->work->user, event, run, w->plan, w->states);
 }
 
+static void forget_failures(const struct sweep_run *run)
+{
+    char path[1100];
+    snprintf(path, sizeof path, "%s/failures.txt", run->folder);
+    unlink(path);
+}
+
 static void look(struct worker *w, int run)
 {
-    sweep_look(&w->states[run], &w->plan->runs[run], w->work->retries, w->work->patience);
+    struct sweep_state *state = &w->states[run];
+    const char *folder = w->plan->runs[run].folder;
+    sweep_look(state, &w->plan->runs[run], w->work->retries, w->work->patience);
+    if (state->phase == SWEEP_DONE && (state->lease.number > 0 || state->failures > 0)) {
+        forget_failures(&w->plan->runs[run]); /* a dead sweep's run that came to its end without it */
+        lease_clear(folder, &state->lease);
+    }
 }
 
 static int stop_level(const struct worker *w)
@@ -93,13 +106,6 @@ static void note_failure(const struct sweep_run *run, int status, bool no_progre
         close(fd);
 }
 
-static void forget_failures(const struct sweep_run *run)
-{
-    char path[1100];
-    snprintf(path, sizeof path, "%s/failures.txt", run->folder);
-    unlink(path);
-}
-
 /* ---------------------------------------------------------------- starting */
 
 /* Somebody trains in the folder without a lease: `dqs train` by hand, or what a dead sweep left behind. */
@@ -136,6 +142,7 @@ static dqs_status start(struct worker *w, struct slot *slot, int index, dqs_erro
     slot->asked = slot->killed = slot->lost = false;
     state->ours = true;
     state->phase = SWEEP_RUNNING;
+    state->owner[0] = 0;
     tell(w, state->begun ? SWEEP_RESUMED : SWEEP_STARTED, index);
     return DQS_OK;
 }
@@ -255,10 +262,16 @@ static void pass_on_stop(struct worker *w)
     }
 }
 
+/* Seconds between renewals: several fit into the patience of those who watch. */
+static double beat(const struct worker *w)
+{
+    return w->work->patience < 4 * LEASE_BEAT ? w->work->patience / 4 : LEASE_BEAT;
+}
+
 static void renew(struct worker *w)
 {
     double now = clock_seconds();
-    if (now - w->beaten < LEASE_BEAT)
+    if (now - w->beaten < beat(w))
         return;
     w->beaten = now;
     for (int i = 0; i < w->work->jobs; i++) {
@@ -311,7 +324,7 @@ static bool finished(const struct worker *w, double idle_since)
     if (open)
         return false;
     /* A dead owner on another machine is only known by its silence. */
-    return !elsewhere || (w->work->until_idle && clock_seconds() - idle_since > w->work->patience + LEASE_BEAT);
+    return !elsewhere || (w->work->until_idle && clock_seconds() - idle_since > w->work->patience + beat(w));
 }
 
 static dqs_status run_all(struct worker *w, dqs_error *error)
