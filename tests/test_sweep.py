@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from test_cli import DQS, clean_env, complaint, csv_untimed, dqs, on_terminal, only_json, start, tensors, wait_for
+from test_cli import DQS, ROOT, clean_env, complaint, csv_untimed, dqs, on_terminal, only_json, start, tensors, wait_for
 
 # Two algorithms, two seeds, and a checkpoint every fraction of a second.
 GRID = """
@@ -135,7 +135,9 @@ td3:
     assert rows["runs/grid/gmm/td3/default-s7"]["steps"] == 500
     assert not (tmp_path / "runs").exists(), "a plan leaves no folder behind"
     commands = dqs("sweep", file, "--seeds", "0..2", "--set", "gamma=0.8", "--dry-run", cwd=tmp_path).stdout.splitlines()
-    assert len(commands) == 2 * (2 + 1) * 3
+    assert len(commands) == 2 * (2 + 1) * 3 and "0.5" not in "".join(commands), "also instead of what sections say"
+    part = only_json(dqs("sweep", file, "--set", "tasks=pendulum", "--set", "algos=td3", "--dry-run", "--json", cwd=tmp_path))
+    assert len(part["runs"]) == 2
     assert all(" train " in line and "gamma=0." in line and "--threads 1" in line for line in commands)
 
 
@@ -152,7 +154,7 @@ td3:
     ("tasks: [pendulum, pendulum]\n", "twice"),
     ("tasks: [pendulum]\nsteps: []\n", "empty list"),
     ("tasks: [pendulum]\nsteps: [1, [2]]\n", "a list where a value"),
-    ("tasks: [pendulum]\ngmm:\n  steps: 3\n", "neither a task nor an algorithm"),
+    ("tasks: [pendulum]\ngmn:\n  steps: 3\n", "neither a task nor an algorithm"),
     ("tasks: [pendulum]\ndqs:\n  seeds: 3\n", "outside of sections"),
     ("tasks: [pendulum]\ndqs:\n  T: {a: b}\n", "a mapping where a value"),
     ("tasks: [pendulum]\nsteps: 1\nsteps: 2\n", "already there in line 2"),
@@ -170,6 +172,13 @@ def test_wrong_files_are_refused_before_anything_starts(text, part, tmp_path):
     assert result.returncode in (1, 2)
     assert part in complaint(result, result.returncode)
     assert os.listdir(tmp_path) == ["grid.yaml"]
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in (ROOT / "examples" / "sweeps").glob("*.yaml")))
+def test_examples_can_be_planned(name, tmp_path):
+    result = dqs("sweep", ROOT / "examples" / "sweeps" / name, "--dry-run", "--json", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert only_json(result)["out"] == f"runs/{name.removesuffix('.yaml')}"
 
 
 def test_wrong_commands(tmp_path):

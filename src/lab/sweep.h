@@ -33,7 +33,7 @@ dqs_status sweep_read(struct sweep_spec *spec, const char *text, size_t size, co
                       dqs_error *error);
 /* A file; or the folder of a sweep, which has a copy of its file. */
 dqs_status sweep_read_file(struct sweep_spec *spec, const char *path, dqs_error *error);
-/* Values instead of what was there for this key: "3" for one, "1,2,4" or "[1, 2, 4]" for a list, "0..9" for whole
+/* Values instead of all that was there for this key, in sections too: "3" for one, "1,2,4" or "[1, 2, 4]" for a list, "0..9" for whole
  * numbers in a row. */
 dqs_status sweep_set(struct sweep_spec *spec, const char *key, const char *values, dqs_error *error);
 const struct sweep_axis *sweep_axis(const struct sweep_spec *spec, const char *key); /* general ones; or NULL */

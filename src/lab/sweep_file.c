@@ -326,12 +326,16 @@ dqs_status sweep_read_file(struct sweep_spec *spec, const char *path, dqs_error 
 
 dqs_status sweep_set(struct sweep_spec *spec, const char *key, const char *values, dqs_error *error)
 {
-    struct sweep_axis *axis, *old = find(spec, key, NULL);
+    struct sweep_axis *axis, *old;
     size_t length = strlen(values);
     if (!strcmp(key, "out")) {
         spec->out = keep(spec, values, length);
         return DQS_OK;
     }
+    for (int i = spec->n_axes - 1; i >= 0; i--) /* what sections say about it goes too */
+        if (spec->axes[i].section && !strcmp(spec->axes[i].key, key))
+            memmove(&spec->axes[i], &spec->axes[i + 1], sizeof *axis * (size_t)(--spec->n_axes - i));
+    old = find(spec, key, NULL);
     if (old) {
         *old = (struct sweep_axis){.key = old->key};
         axis = old;
