@@ -18,6 +18,7 @@ static const struct verb verbs[] = {
     {"sweep", "train every run of a grid, side by side or on Slurm", cmd_sweep},
     {"eval", "measure the policy of a run", cmd_eval},
     {"plot", "draw the pictures of a run", cmd_plot},
+    {"report", "tables and statistics of many runs, beside what was published", cmd_report},
     {"render", "film episodes of a policy, or a task", cmd_render},
     {"envs", "list the tasks", cmd_envs},
     {"algos", "list the algorithms", cmd_algos},

@@ -6,6 +6,7 @@
 #include <cairo-svg.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SIZE_TITLE 11.0
@@ -96,6 +97,60 @@ dqs_status chart_write_svg(const char *path, double width, double height, chart_
     cairo_status_t drawn = paint(surface, width, height, draw, context);
     cairo_surface_finish(surface);
     return finish(&file, surface, drawn, cairo_surface_status(surface), path, error);
+}
+
+/* The same text with a prefix after every mark that begins an id or a reference to one. */
+static char *prefix_ids(const char *text, size_t size, const char *prefix)
+{
+    static const char *const marks[] = {" id=\"", "href=\"#", "url(#"};
+    char *out = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&out, &length);
+    if (!stream)
+        return NULL;
+    for (const char *at = text, *end = text + size; at < end;) {
+        size_t n = 0;
+        for (int k = 0; k < 3 && n == 0; k++)
+            n = strncmp(at, marks[k], strlen(marks[k])) == 0 ? strlen(marks[k]) : 0;
+        fwrite(at, 1, n ? n : 1, stream);
+        if (n)
+            fputs(prefix, stream);
+        at += n ? n : 1;
+    }
+    bool failed = ferror(stream) != 0;
+    if (fclose(stream) == 0 && !failed)
+        return out;
+    free(out);
+    return NULL;
+}
+
+static cairo_status_t put_memory(void *stream, const unsigned char *data, unsigned int size)
+{
+    return fwrite(data, 1, size, stream) == size ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_NO_MEMORY;
+}
+
+dqs_status chart_text_svg(char **svg, double width, double height, chart_draw *draw, const void *context,
+                          const char *prefix, dqs_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    *svg = NULL;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return fail(error, DQS_E_MEMORY, "picture: out of memory");
+    cairo_surface_t *surface = cairo_svg_surface_create_for_stream(put_memory, stream, width, height);
+    cairo_status_t status = paint(surface, width, height, draw, context);
+    cairo_surface_finish(surface);
+    status = status != CAIRO_STATUS_SUCCESS ? status : cairo_surface_status(surface);
+    cairo_surface_destroy(surface);
+    bool closed = fclose(stream) == 0;
+    if (closed && status == CAIRO_STATUS_SUCCESS)
+        *svg = prefix ? prefix_ids(text, size, prefix) : text;
+    if (*svg != text)
+        free(text);
+    if (status != CAIRO_STATUS_SUCCESS)
+        return fail(error, DQS_E_IO, "picture: cannot draw: %s", cairo_status_to_string(status));
+    return *svg ? DQS_OK : fail(error, DQS_E_MEMORY, "picture: out of memory");
 }
 
 /* ---------------------------------------------------------------- axes */

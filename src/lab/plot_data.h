@@ -41,6 +41,9 @@ struct plot_target {
 /* Writes folder/name.png and folder/name.svg and lists them in the report. */
 dqs_status plot_write(const struct plot_target *target, const char *name, double width, double height,
                       chart_draw *draw, const void *context, dqs_error *error);
+/* Writes folder/name.ending and lists it. */
+dqs_status plot_write_text(const struct plot_target *target, const char *name, const char *ending,
+                           const char *text, dqs_error *error);
 
 typedef dqs_status plot_picture(struct plot_data *data, const struct plot_target *target, dqs_error *error);
 plot_picture plot_curve; /* needs a table */
