@@ -15,8 +15,10 @@ struct verb {
 static const struct verb verbs[] = {
     {"train", "learn a task and keep everything in a run folder", cmd_train},
     {"resume", "go on with a run where its last checkpoint stands", cmd_resume},
+    {"sweep", "train every run of a grid, side by side or on Slurm", cmd_sweep},
     {"eval", "measure the policy of a run", cmd_eval},
     {"plot", "draw the pictures of a run", cmd_plot},
+    {"report", "tables and statistics of many runs, beside what was published", cmd_report},
     {"render", "film episodes of a policy, or a task", cmd_render},
     {"envs", "list the tasks", cmd_envs},
     {"algos", "list the algorithms", cmd_algos},
