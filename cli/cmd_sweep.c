@@ -160,6 +160,8 @@ static int sweep(const char *file, const struct words *w, long jobs, long retrie
         status = override(&spec, w, &error);
     if (status == DQS_OK)
         status = sweep_plan(&plan, &spec, &error);
+    if (status == DQS_OK && w->dry_run)
+        status = sweep_check(&plan, &error);
     int code = status == DQS_OK ? EXIT_OK : complain_error(&error);
     if (status == DQS_OK) {
         struct drive_sweep d = {.spec = &spec, .plan = &plan, .again = file, .json = w->json, .quiet = w->quiet};

@@ -55,12 +55,15 @@ struct sweep_run {
 struct sweep_plan {
     struct arena arena;
     const char *out;
-    int count;
+    int count, cells;
     struct sweep_run *runs; /* every cell's first seed, then every cell's second, ... */
 };
 
-/* Every run is checked as `dqs train` would, and against what its folder already holds. */
+/* Every run's options are checked, and against what its folder already holds. */
 dqs_status sweep_plan(struct sweep_plan *plan, const struct sweep_spec *spec, dqs_error *error);
+/* The rest of what `dqs train` would refuse: options that do not go together, a task that does not open. One run of
+ * each cell is built and dropped, which takes some hundredths of a second. */
+dqs_status sweep_check(const struct sweep_plan *plan, dqs_error *error);
 void sweep_plan_free(struct sweep_plan *plan);
 dqs_status sweep_run_config(struct config **config, const struct sweep_run *run, dqs_error *error);
 

@@ -4,6 +4,7 @@
 #include "env.h"
 #include "file.h"
 #include "number.h"
+#include "run.h"
 #include "sweep.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -230,6 +231,7 @@ static dqs_status add_runs(struct builder *b, const struct sweep_axis *seeds, dq
     static const char *const first = "0";
     const char *const *values = seeds ? seeds->values : &first;
     int n = b->seeds;
+    b->plan->cells = b->n_cells;
     b->plan->runs = arena_new(&b->plan->arena, struct sweep_run, b->n_cells * n);
     for (int i = 0; i < n; i++) {
         long seed;
@@ -359,6 +361,25 @@ dqs_status sweep_plan(struct sweep_plan *plan, const struct sweep_spec *spec, dq
     if (status != DQS_OK)
         sweep_plan_free(plan);
     return status;
+}
+
+dqs_status sweep_check(const struct sweep_plan *plan, dqs_error *error)
+{
+    dqs_error inner = {0};
+    char path[1024];
+    for (int i = 0; i < plan->cells; i++) {
+        const struct sweep_run *run = &plan->runs[i];
+        struct config *config;
+        snprintf(path, sizeof path, "%s/checkpoint.safetensors", run->folder);
+        if (file_exists(path)) /* it was built before */
+            continue;
+        TRY(sweep_run_config(&config, run, error));
+        dqs_status status = run_check(config, &inner);
+        config_free(config);
+        if (status != DQS_OK)
+            return fail(error, status, "%.150s: %.300s", run->name, inner.message);
+    }
+    return DQS_OK;
 }
 
 void sweep_plan_free(struct sweep_plan *plan)

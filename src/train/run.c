@@ -325,6 +325,17 @@ dqs_status run_create(struct run **out, const struct config *config, dqs_error *
     return hand_over(out, run, status);
 }
 
+dqs_status run_check(const struct config *config, dqs_error *error)
+{
+    struct config *own;
+    struct run *run = NULL;
+    TRY(config_clone(&own, config, error));
+    own->value.run.threads = 1;
+    dqs_status status = build(&run, own, error);
+    run_free(run);
+    return status;
+}
+
 /* ---------------------------------------------------------------- resuming */
 
 static dqs_status load_config(struct config **config, const char *dir, const struct algo *algo,
