@@ -49,16 +49,16 @@ static int word_of(const char *flag, const char *word, const char *const *list, 
 static bool understand(struct request *r)
 {
     static const char *const bands[] = {
-        [FIGURE_MINMAX] = "minmax", [FIGURE_CI] = "ci", [FIGURE_NO_BAND] = "none", NULL};
+        [CURVE_MINMAX] = "minmax", [CURVE_CI] = "ci", [CURVE_NO_BAND] = "none", NULL};
     static const char *const axes[] = {"steps", "hours", NULL};
     int band = word_of("--band", r->band, bands, "minmax, ci and none"),
         x = band < 0 ? -1 : word_of("--x", r->x, axes, "steps and hours");
     long smooth = 0;
     if (band < 0 || x < 0 || (r->smooth && !args_long("--smooth", r->smooth, 0, 1000, &smooth)))
         return false;
-    r->choice.band = (enum figure_band)band;
-    r->choice.hours = x == 1;
-    r->choice.smooth = (int)smooth;
+    r->choice.rule.band = (enum curve_band)band;
+    r->choice.rule.hours = x == 1;
+    r->choice.rule.smooth = (int)smooth;
     return true;
 }
 
@@ -70,7 +70,8 @@ static bool is_run(const char *folder)
 }
 
 /* What was written is listed even if something went wrong afterwards. */
-static int tell(struct request *r, const struct plot_report *report, dqs_status status, const dqs_error *error)
+static int tell(struct request *r, const struct plot_report *report, dqs_status status,
+                const dqs_error *error)
 {
     for (int f = 0; f < report->count; f++) {
         json_string(&r->files, report->files[f]);

@@ -249,7 +249,7 @@ static int ticks_wanted(double length, double spacing)
 static void axis_ticks(const struct chart_axes *axes, struct chart_ticks *x, struct chart_ticks *y)
 {
     chart_ticks(x, axes->x, ticks_wanted(axes->box.width, 48));
-    chart_ticks(y, axes->y, ticks_wanted(axes->box.height, 34));
+    chart_ticks(y, axes->y, ticks_wanted(axes->box.height, 30));
 }
 
 void chart_begin(cairo_t *c, const struct chart_axes *axes)

@@ -6,7 +6,7 @@
 /* Found by a search for the largest least distance in Oklab, as seen with all cones and with each kind
  * missing; tests/test_plot.c measures it anew. */
 static const unsigned char colours[CHART_LOOKS][3] = {
-    {0x0b, 0x4d, 0xc8}, {0xee, 0x2e, 0x12}, {0x00, 0x90, 0x68}, {0x5f, 0xa5, 0xfa},
+    {0x0b, 0x4d, 0xc8}, {0xda, 0x24, 0x10}, {0x00, 0x88, 0x60}, {0x5f, 0xa5, 0xfa},
     {0x33, 0x33, 0x33}, {0xf0, 0x5e, 0xb5}, {0xdf, 0xa5, 0x06}, {0x8c, 0x10, 0x7c}};
 
 #define DASHES 6
@@ -15,8 +15,8 @@ static const struct {
     int count;
     double length[DASHES];
 } dashes[CHART_LOOKS] = {
-    {0, {0}},          {2, {4.5, 2.6}}, {4, {5, 2.4, 0.1, 2.4}},           {2, {0.1, 2.2}},
-    {2, {9, 2.6}},     {2, {2, 2.3}},   {6, {5, 2.2, 0.1, 2.2, 0.1, 2.2}}, {4, {2.6, 2.2, 0.1, 2.2}}};
+    {0, {0}},      {2, {4.5, 2.6}}, {4, {5, 2.4, 0.1, 2.4}},           {2, {0.1, 2.2}},
+    {2, {9, 2.6}}, {2, {2, 2.3}},   {6, {5, 2.2, 0.1, 2.2, 0.1, 2.2}}, {4, {2.6, 2.2, 0.1, 2.2}}};
 
 struct chart_look chart_look(int index)
 {
@@ -67,8 +67,9 @@ void chart_mark(cairo_t *c, double x, double y, const struct chart_look *look, d
                         down[][2] = {{0, 1.15}, {1.1, -.8}, {-1.1, -.8}},
                         left[][2] = {{-1.15, 0}, {.8, -1.1}, {.8, 1.1}},
                         right[][2] = {{1.15, 0}, {-.8, -1.1}, {-.8, 1.1}},
-                        cross[][2] = {{-.4, -1.1}, {.4, -1.1}, {.4, -.4},  {1.1, -.4}, {1.1, .4},  {.4, .4},
-                                      {.4, 1.1},   {-.4, 1.1}, {-.4, .4},  {-1.1, .4}, {-1.1, -.4}, {-.4, -.4}};
+                        cross[][2] = {{-.4, -1.1}, {.4, -1.1}, {.4, -.4},   {1.1, -.4},
+                                      {1.1, .4},   {.4, .4},   {.4, 1.1},   {-.4, 1.1},
+                                      {-.4, .4},   {-1.1, .4}, {-1.1, -.4}, {-.4, -.4}};
     static const struct {
         const double (*corner)[2];
         int n;
@@ -107,7 +108,8 @@ static void draw_key(cairo_t *c, double x, double y, const struct chart_look_key
                CHART_MIDDLE | (key->strong ? CHART_BOLD : 0));
 }
 
-double chart_look_legend(cairo_t *c, struct chart_box box, const struct chart_look_key *keys, int n, bool draw)
+double chart_look_legend(cairo_t *c, struct chart_box box, const struct chart_look_key *keys, int n,
+                         bool draw)
 {
     double y = box.y + PITCH / 2;
     for (int first = 0; first < n; y += PITCH) {

@@ -92,7 +92,9 @@ static void put_latex_heading(FILE *out, const struct document_block *b)
 void document_latex(FILE *out, const struct document *document)
 {
     fputs("\\documentclass[a4paper]{article}\n\\usepackage[T1]{fontenc}\n"
-          "\\usepackage[landscape,margin=15mm]{geometry}\n\\usepackage{booktabs,longtable,textcomp}\n"
+          "\\usepackage[landscape,margin=15mm]{geometry}\n\\usepackage{longtable,textcomp}\n"
+          "\\IfFileExists{booktabs.sty}{\\usepackage{booktabs}}"
+          "{\\let\\toprule\\hline\\let\\midrule\\hline\\let\\bottomrule\\hline}\n"
           "\\setlength{\\parindent}{0pt}\\setlength{\\parskip}{6pt}\n\\begin{document}\n\n",
           out);
     for (const struct document_block *b = document->first; b; b = b->next) {

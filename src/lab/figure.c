@@ -62,7 +62,8 @@ static dqs_status unknown(const struct chooser *chooser, const char *name, dqs_e
                 there);
 }
 
-static dqs_status choose(const struct chooser *chooser, const char *list, int *chosen, int *n, dqs_error *error)
+static dqs_status choose(const struct chooser *chooser, const char *list, int *chosen, int *n,
+                         dqs_error *error)
 {
     char name[128];
     *n = 0;

@@ -4,14 +4,10 @@
 #ifndef LAB_FIGURE_H
 #define LAB_FIGURE_H
 
-#include "collection.h"
-
-enum figure_band { FIGURE_MINMAX, FIGURE_CI, FIGURE_NO_BAND };
+#include "curve.h"
 
 struct figure_choice {
-    enum figure_band band;
-    bool hours; /* of training along x, instead of environment steps */
-    int smooth; /* evaluations in a running mean; below 2: none */
+    struct curve_rule rule; /* of the learning curves */
     /* Names with commas between them, in the order wanted; NULL: all. A task is also meant by its environment,
      * a method also by its algorithm. Seeds are for the pictures of single runs. */
     const char *tasks, *algos, *seeds;

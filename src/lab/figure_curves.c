@@ -1,7 +1,7 @@
 /* Learning curves: a panel per task, a line per method: the mean over seeds at every evaluation, and a band
  * from the worst to the best seed or around the mean. One legend; a method looks the same everywhere. */
+#include "curve.h"
 #include "figure.h"
-#include "rng.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,24 +15,11 @@
 #define RIGHT 14.0
 #define TOP 24.0
 #define BOTTOM 36.0 /* ticks and label of x; the legend stands below */
-#define RESAMPLES 2000
-
-struct seed_curve {
-    int n;
-    double *x, *y;
-};
-
-struct curve {
-    int method, seeds, n;
-    double *x, *mean;       /* over the seeds that got so far */
-    double *whole;          /* the mean where all seeds did, else not-a-number */
-    double *low, *high;     /* of the band, where all seeds did */
-    struct chart_range xs, ys;
-};
 
 struct panel {
     const char *title;
     struct curve *curves;
+    int *methods; /* whose they are */
     int n;
     struct chart_range x, y;
 };
@@ -43,166 +30,32 @@ struct grid {
     int n, columns, rows;
     struct chart_look_key *keys; /* of the methods that have a curve */
     int n_keys;
-    char note[400];
+    struct chart_range seeds; /* the least and the most that a method has on a task */
+    char note[500];
     double legend; /* its height */
 };
 
-/* ---------------------------------------------------------------- one seed */
-/* A running mean over the evaluations about each: as many on either side as are wanted and there. */
-static void smooth(struct seed_curve *s, int width, double *copy)
-{
-    memcpy(copy, s->y, sizeof *copy * (size_t)s->n);
-    for (int i = 0; i < s->n && width > 1; i++) {
-        int reach = (width - 1) / 2;
-        reach = reach < i ? reach : i;
-        reach = reach < s->n - 1 - i ? reach : s->n - 1 - i;
-        double sum = 0;
-        for (int k = i - reach; k <= i + reach; k++)
-            sum += copy[k];
-        s->y[i] = sum / (2 * reach + 1);
-    }
-}
-
-/* Evaluations in the order of x; of those at the same step the last counts, which is the largest. */
-static struct seed_curve take_seed(struct arena *arena, const struct collection_run *run,
-                                   const struct figure_choice *choice)
-{
-    const struct plot_table *t = &run->evaluations;
-    const double *step = plot_column(t, "step"), *mean = plot_column(t, "mean_reward");
-    struct seed_curve s = {0, arena_new(arena, double, t->rows), arena_new(arena, double, t->rows)};
-    for (int i = 0; step && mean && i < t->rows; i++) {
-        if (!isfinite(mean[i]) || !(step[i] >= 0 && step[i] < 9e15))
-            continue;
-        double x = choice->hours ? collection_seconds(run, (long)step[i]) / 3600 : step[i];
-        if (!isfinite(x) || (s.n > 0 && x < s.x[s.n - 1]))
-            continue;
-        s.n -= s.n > 0 && x == s.x[s.n - 1];
-        s.x[s.n] = x;
-        s.y[s.n++] = mean[i];
-    }
-    smooth(&s, choice->smooth, arena_new(arena, double, s.n));
-    return s;
-}
-
-/* Between evaluations a straight line; not-a-number before the first and after the last. */
-static double seed_at(const struct seed_curve *s, double x)
-{
-    if (s->n == 0 || x < s->x[0] || x > s->x[s->n - 1])
-        return NAN;
-    int low = 0, high = s->n - 1;
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        *(s->x[middle] <= x ? &low : &high) = middle;
-    }
-    if (x == s->x[low] || low == high)
-        return s->y[low];
-    double u = (x - s->x[low]) / (s->x[high] - s->x[low]);
-    return u == 1 ? s->y[high] : (1 - u) * s->y[low] + u * s->y[high];
-}
-
-/* ---------------------------------------------------------------- all seeds */
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static int join_x(double *x, const struct seed_curve *seeds, int n_seeds)
-{
-    int n = 0, kept = 0;
-    for (int k = 0; k < n_seeds; k++)
-        for (int i = 0; i < seeds[k].n; i++)
-            x[n++] = seeds[k].x[i];
-    if (n > 1)
-        qsort(x, (size_t)n, sizeof *x, compare_doubles);
-    for (int i = 0; i < n; i++)
-        if (kept == 0 || x[i] > x[kept - 1])
-            x[kept++] = x[i];
-    return kept;
-}
-
-/* The percentile bootstrap of the mean, 95 %. The same resamples at every x, so that the band does not shake. */
-static void bootstrap_mean(double *low, double *high, const double *y, int n, double *means)
-{
-    struct rng rng;
-    rng_seed(&rng, 0, RNG_DIAGNOSE);
-    for (int b = 0; b < RESAMPLES; b++) {
-        double sum = 0;
-        for (int k = 0; k < n; k++)
-            sum += y[rng_below(&rng, (uint32_t)n)];
-        means[b] = sum / n;
-    }
-    qsort(means, RESAMPLES, sizeof *means, compare_doubles);
-    *low = means[(int)(0.025 * (RESAMPLES - 1) + 0.5)];
-    *high = means[(int)(0.975 * (RESAMPLES - 1) + 0.5)];
-}
-
-static void measure(struct curve *v, int i, const double *y, int n, enum figure_band band, double *scratch)
-{
-    double sum = 0;
-    struct chart_range range = chart_range_of(y, n);
-    for (int k = 0; k < n; k++)
-        sum += y[k];
-    v->mean[i] = n > 0 ? sum / n : NAN;
-    v->whole[i] = n == v->seeds ? v->mean[i] : NAN;
-    v->low[i] = v->high[i] = NAN;
-    if (n < v->seeds || n < 2 || band == FIGURE_NO_BAND)
-        return;
-    v->low[i] = range.low;
-    v->high[i] = range.high;
-    if (band == FIGURE_CI)
-        bootstrap_mean(&v->low[i], &v->high[i], y, n, scratch);
-}
-
-static struct curve take_curve(struct arena *arena, const struct collection_cell *cell, int method,
-                               const struct figure_view *view)
-{
-    struct curve v = {.method = method};
-    struct seed_curve *seeds = arena_new(arena, struct seed_curve, cell->count);
-    double *y = arena_new(arena, double, cell->count), *scratch = arena_new(arena, double, RESAMPLES);
-    int points = 0;
-    for (int k = 0; k < cell->count; k++) {
-        if (!figure_takes_seed(view, cell->runs[k]->seed))
-            continue;
-        seeds[v.seeds] = take_seed(arena, cell->runs[k], &view->choice);
-        points += seeds[v.seeds].n;
-        v.seeds += seeds[v.seeds].n > 0;
-    }
-    v.x = arena_new(arena, double, points);
-    v.n = join_x(v.x, seeds, v.seeds);
-    v.mean = arena_new(arena, double, v.n);
-    v.whole = arena_new(arena, double, v.n);
-    v.low = arena_new(arena, double, v.n);
-    v.high = arena_new(arena, double, v.n);
-    for (int i = 0; i < v.n; i++) {
-        int n = 0;
-        for (int k = 0; k < v.seeds; k++) {
-            y[n] = seed_at(&seeds[k], v.x[i]);
-            n += isfinite(y[n]);
-        }
-        measure(&v, i, y, n, view->choice.band, scratch);
-    }
-    if (v.n == 0)
-        return v;
-    v.xs = chart_range_of(v.x, v.n);
-    v.ys = chart_range_of(v.mean, v.n);
-    for (int i = 0; i < v.n; i++)
-        if (isfinite(v.low[i]))
-            v.ys = chart_range_join(v.ys, (struct chart_range){v.low[i], v.high[i]});
-    return v;
-}
-
+/* ---------------------------------------------------------------- data */
 static struct panel take_panel(struct arena *arena, const struct figure_view *view, int task)
 {
     const struct collection *c = view->collection;
-    struct panel p = {.title = c->tasks[task], .curves = arena_new(arena, struct curve, view->n_methods)};
+    struct panel p = {.title = c->tasks[task],
+                      .curves = arena_new(arena, struct curve, view->n_methods),
+                      .methods = arena_new(arena, int, view->n_methods)};
     struct chart_range y = {INFINITY, -INFINITY};
     double end = 0;
     for (int i = 0; i < view->n_methods; i++) {
         int method = view->methods[i];
-        struct curve v = take_curve(arena, collection_cell(c, task, method), method, view);
+        const struct collection_cell *cell = collection_cell(c, task, method);
+        const struct collection_run **runs = arena_new(arena, const struct collection_run *, cell->count);
+        int n = 0;
+        for (int k = 0; k < cell->count; k++)
+            if (figure_takes_seed(view, cell->runs[k]->seed))
+                runs[n++] = cell->runs[k];
+        struct curve v = curve_take(arena, runs, n, &view->choice.rule);
         if (v.n == 0)
             continue;
+        p.methods[p.n] = method;
         p.curves[p.n++] = v;
         y = chart_range_join(y, v.ys);
         end = fmax(end, v.xs.high);
@@ -223,61 +76,99 @@ static const char *copy_text(struct arena *arena, const char *text)
     return strcpy(arena_new(arena, char, strlen(text) + 1), text);
 }
 
-/* "DQS, 3 seeds", or "1-3 seeds" where tasks differ. */
-static void add_key(struct grid *g, struct arena *arena, int method)
+/* How many seeds a method has, over the tasks that it was run on; {0, 0}: it was not. */
+static struct chart_range seeds_of(const struct grid *g, int method)
 {
-    const struct figure_view *view = g->view;
-    int least = 0, most = 0;
-    char name[128], text[200];
+    struct chart_range seeds = {0, 0};
     for (int p = 0; p < g->n; p++)
         for (int k = 0; k < g->panels[p].n; k++) {
             const struct curve *v = &g->panels[p].curves[k];
-            if (v->method != method)
+            if (g->panels[p].methods[k] != method)
                 continue;
-            least = least == 0 || v->seeds < least ? v->seeds : least;
-            most = v->seeds > most ? v->seeds : most;
+            seeds.low = seeds.high == 0 ? v->seeds : fmin(seeds.low, v->seeds);
+            seeds.high = fmax(seeds.high, v->seeds);
         }
-    if (most == 0)
-        return;
-    figure_name(name, sizeof name, &view->collection->methods[method]);
-    if (least == most)
-        snprintf(text, sizeof text, "%s, %d seed%s", name, most, most == 1 ? "" : "s");
-    else
-        snprintf(text, sizeof text, "%s, %d\u2013%d seeds", name, least, most);
-    /* The first method of the list is the one that the figure is about. */
-    g->keys[g->n_keys] =
-        (struct chart_look_key){view->looks[method], copy_text(arena, text), method == view->methods[0]};
-    g->n_keys++;
+    return seeds;
 }
 
-static bool any_partial(const struct grid *g)
+static void seeds_text(char *text, size_t size, struct chart_range seeds)
+{
+    if (seeds.low == seeds.high)
+        snprintf(text, size, "%.0f seed%s", seeds.high, seeds.high == 1 ? "" : "s");
+    else
+        snprintf(text, size, "%.0f\u2013%.0f seeds", seeds.low, seeds.high);
+}
+
+/* "DQS", with ", 3 seeds" if methods differ in that; then the note below cannot say it for all. */
+static void set_keys(struct grid *g, struct arena *arena)
+{
+    const struct figure_view *view = g->view;
+    g->seeds = (struct chart_range){INFINITY, 0};
+    for (int i = 0; i < view->n_methods; i++) {
+        struct chart_range seeds = seeds_of(g, view->methods[i]);
+        if (seeds.high > 0)
+            g->seeds = chart_range_join(g->seeds, seeds);
+    }
+    for (int i = 0; i < view->n_methods; i++) {
+        int method = view->methods[i];
+        struct chart_range seeds = seeds_of(g, method);
+        char name[128], count[40], text[200];
+        if (seeds.high == 0)
+            continue;
+        figure_name(name, sizeof name, &view->collection->methods[method]);
+        seeds_text(count, sizeof count, seeds);
+        bool alike = g->seeds.low == g->seeds.high;
+        snprintf(text, sizeof text, "%s%s%s", name, alike ? "" : ", ", alike ? "" : count);
+        /* The first method of the list is the one that the figure is about. */
+        g->keys[g->n_keys++] =
+            (struct chart_look_key){view->looks[method], copy_text(arena, text), method == view->methods[0]};
+    }
+}
+
+/* Is it so at some point of some curve? */
+static bool some(const struct grid *g, bool (*is)(const struct curve *v, int i))
 {
     for (int p = 0; p < g->n; p++)
         for (int k = 0; k < g->panels[p].n; k++)
             for (int i = 0; i < g->panels[p].curves[k].n; i++)
-                if (!isfinite(g->panels[p].curves[k].whole[i]))
+                if (is(&g->panels[p].curves[k], i))
                     return true;
     return false;
 }
 
+static bool is_partial(const struct curve *v, int i)
+{
+    return !isfinite(v->whole[i]);
+}
+
+static bool has_band(const struct curve *v, int i)
+{
+    return isfinite(v->low[i]);
+}
+
 static void set_note(struct grid *g)
 {
-    static const char *const bands[] = {[FIGURE_MINMAX] = "; band: from the worst to the best seed",
-                                        [FIGURE_CI] = "; band: 95 % bootstrap interval of the mean",
-                                        [FIGURE_NO_BAND] = ""};
-    char presets[200], smoothed[64] = "";
-    int width = g->view->choice.smooth;
+    static const char *const bands[] = {[CURVE_MINMAX] = "; band: from the worst to the best seed",
+                                        [CURVE_CI] = "; band: 95 % bootstrap interval of the mean",
+                                        [CURVE_NO_BAND] = ""};
+    const char *time =
+        g->view->choice.rule.hours && g->seeds.high > 1 ? " at the same step, at their mean time" : "";
+    char presets[200], smoothed[64] = "", seeds[40] = "seeds";
+    int width = g->view->choice.rule.smooth;
     figure_presets(presets, sizeof presets, g->view);
     if (width > 1)
         snprintf(smoothed, sizeof smoothed, "; running mean of %d evaluations", width);
-    snprintf(g->note, sizeof g->note, "line: mean over seeds%s%s%s%s%s", bands[g->view->choice.band],
-             any_partial(g) ? "; pale: not all seeds have come so far" : "", smoothed, presets[0] ? "; " : "",
-             presets);
+    if (g->seeds.low == g->seeds.high)
+        seeds_text(seeds, sizeof seeds, g->seeds);
+    snprintf(g->note, sizeof g->note, "%s%s%s%s%s%s%s%s", g->seeds.high == 1 ? "" : "line: mean over ", seeds,
+             time, some(g, has_band) ? bands[g->view->choice.rule.band] : "",
+             some(g, is_partial) ? "; pale: not all seeds have come so far" : "", smoothed,
+             presets[0] ? "; " : "", presets);
 }
 
 /* ---------------------------------------------------------------- drawing */
-static void draw_curve(cairo_t *c, const struct chart_axes *axes, const struct curve *v, struct chart_look look,
-                       bool strong)
+static void draw_curve(cairo_t *c, const struct chart_axes *axes, const struct curve *v,
+                       struct chart_look look, bool strong)
 {
     double width = strong ? 2.0 : 1.4;
     struct chart_look pale = look;
@@ -303,14 +194,14 @@ static void draw_panel(cairo_t *c, const struct grid *g, const struct panel *p, 
     chart_begin(c, &axes);
     for (int k = p->n - 1; k >= 0; k--) { /* the first lies on top */
         const struct curve *v = &p->curves[k];
-        chart_band(c, &axes, v->x, v->low, v->high, v->n, chart_fade(view->looks[v->method].color, 0.16));
+        chart_band(c, &axes, v->x, v->low, v->high, v->n, chart_fade(view->looks[p->methods[k]].color, 0.16));
     }
     for (int k = p->n - 1; k >= 0; k--) {
         const struct curve *v = &p->curves[k];
-        draw_curve(c, &axes, v, view->looks[v->method], v->method == view->methods[0]);
+        draw_curve(c, &axes, v, view->looks[p->methods[k]], p->methods[k] == view->methods[0]);
     }
     for (int k = p->n - 1; k >= 0; k--)
-        draw_end(c, &axes, &p->curves[k], view->looks[p->curves[k].method]);
+        draw_end(c, &axes, &p->curves[k], view->looks[p->methods[k]]);
     chart_end(c, &axes);
 }
 
@@ -322,13 +213,14 @@ static void draw_grid(cairo_t *c, double width, double height, const void *conte
     for (int i = 0; i < g->n; i++) {
         const struct panel *p = &g->panels[i];
         int column = i % g->columns, row = i / g->columns;
-        struct chart_axes axes = {.box = chart_grid_cell(area, g->columns, g->rows, column, row, GAP_X, GAP_Y),
+        struct chart_axes axes = {.box =
+                                      chart_grid_cell(area, g->columns, g->rows, column, row, GAP_X, GAP_Y),
                                   .x = p->x,
                                   .y = p->y,
                                   .title = p->title,
                                   .y_label = column == 0 ? "return" : NULL};
         if (i + g->columns >= g->n)
-            axes.x_label = g->view->choice.hours ? "hours of training" : "environment steps";
+            axes.x_label = g->view->choice.rule.hours ? "hours of training" : "environment steps";
         draw_panel(c, g, p, axes);
     }
     const struct chart_box legend = {12, area.y + area.height + BOTTOM, width - 24, 0};
@@ -365,8 +257,7 @@ static void build(struct grid *g, struct arena *arena, const struct figure_view 
     }
     if (g->n == 0)
         return;
-    for (int i = 0; i < view->n_methods; i++)
-        add_key(g, arena, view->methods[i]);
+    set_keys(g, arena);
     set_note(g);
     g->columns = columns_for(g->n);
     g->rows = (g->n + g->columns - 1) / g->columns;

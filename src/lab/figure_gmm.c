@@ -11,20 +11,21 @@
 
 #define SIDE 158.0
 #define GAP_X 14.0
-#define GAP_Y 48.0
+#define GAP_Y 66.0
 #define LEFT 34.0
 #define TOP 36.0
-#define BOTTOM 36.0
+#define BOTTOM 50.0
 #define BAR 46.0
 #define ONE_ROW 2 /* methods: then truth, samples and maps stand side by side, as in the paper */
 
 struct gmm_method {
     const struct collection_run *run; /* the first seed with a trace is the one drawn */
-    int method, seeds;
+    int seeds;
+    struct chart_color color;
     struct gmm_cloud cloud;
     struct chart_field value; /* columns 0: none */
     double mmd_sum, mmd_square;
-    char name[128], note[128], words[160];
+    char name[128], note[128], below[2][96]; /* lines under the samples */
 };
 
 struct gmm_figure {
@@ -37,27 +38,37 @@ struct gmm_figure {
 };
 
 /* ---------------------------------------------------------------- drawing */
-static struct chart_axes panel(int column, int row, bool last_row)
+static struct chart_axes panel(int column, int row)
 {
-    struct chart_axes axes = gmm_axes(
-        (struct chart_box){LEFT + column * (SIDE + GAP_X), TOP + row * (SIDE + GAP_Y), SIDE, SIDE});
-    axes.no_y_ticks = column > 0;
-    axes.no_x_ticks = !last_row;
+    struct chart_axes axes =
+        gmm_axes((struct chart_box){LEFT + column * (SIDE + GAP_X), TOP + row * (SIDE + GAP_Y), SIDE, SIDE});
+    axes.no_y_ticks = axes.no_x_ticks = column > 0 || row > 0; /* all panels show the same box */
     return axes;
 }
 
 static void draw_samples(cairo_t *c, const struct gmm_figure *g, struct chart_axes axes,
-                         const struct gmm_cloud *cloud, struct chart_color color, const char *words)
+                         const struct gmm_cloud *cloud, struct chart_color color)
 {
     double radius = cloud->n > 3000 ? 0.55 : cloud->n > 1500 ? 0.7 : 0.85;
     chart_begin(c, &axes);
     gmm_cloud_draw(c, &axes, cloud, &g->density, chart_fade(color, 0.6), radius);
     chart_end(c, &axes);
-    if (words)
-        chart_plate(c, axes.box, 2, words);
 }
 
-static void draw_map(cairo_t *c, const struct gmm_figure *g, struct chart_axes axes, const struct gmm_method *m)
+static void draw_method(cairo_t *c, const struct gmm_figure *g, int index)
+{
+    const struct gmm_method *m = &g->methods[index];
+    struct chart_axes axes = panel(1 + index, 0);
+    double middle = axes.box.x + SIDE / 2, y = axes.box.y + SIDE + 12;
+    axes.title = m->name;
+    axes.note = m->note;
+    draw_samples(c, g, axes, &m->cloud, m->color);
+    chart_text(c, middle, y, m->below[0], 8, chart_ink(0.95), CHART_CENTRE, 0);
+    chart_text(c, middle, y + 11, m->below[1], 8, chart_ink(0.65), CHART_CENTRE, 0);
+}
+
+static void draw_map(cairo_t *c, const struct gmm_figure *g, struct chart_axes axes,
+                     const struct gmm_method *m)
 {
     chart_begin(c, &axes);
     chart_heat(c, &axes, &m->value, g->values);
@@ -70,21 +81,17 @@ static void draw_figure(cairo_t *c, double width, double height, const void *con
     const struct gmm_figure *g = context;
     bool one_row = g->n <= ONE_ROW;
     int row = one_row ? 0 : 1, column = one_row ? 1 + g->n : 1;
-    struct chart_axes axes = panel(0, 0, one_row || g->maps == 0);
+    struct chart_axes axes = panel(0, 0);
     axes.title = "Ground truth";
     axes.note = g->exact_note;
-    draw_samples(c, g, axes, &g->exact, chart_ink(1), NULL);
-    for (int i = 0; i < g->n; i++) {
-        axes = panel(1 + i, 0, one_row || !g->methods[i].value.columns);
-        axes.title = g->methods[i].name;
-        axes.note = g->methods[i].note;
-        draw_samples(c, g, axes, &g->methods[i].cloud, chart_look(i == 0 ? 0 : 1).color, g->methods[i].words);
-    }
+    draw_samples(c, g, axes, &g->exact, chart_ink(1));
+    for (int i = 0; i < g->n; i++)
+        draw_method(c, g, i);
     for (int i = 0; i < g->n; i++) {
         char title[160];
         if (!g->methods[i].value.columns)
             continue;
-        axes = panel(one_row ? column : 1 + i, row, true);
+        axes = panel(one_row ? column : 1 + i, row);
         snprintf(title, sizeof title, "%s, log partition", g->methods[i].name);
         axes.title = title;
         axes.note = "T log mean exp(Q/T)";
@@ -92,9 +99,8 @@ static void draw_figure(cairo_t *c, double width, double height, const void *con
         column++;
     }
     if (g->maps > 0)
-        chart_color_bar(c,
-                        (struct chart_box){width - BAR + 8, TOP + row * (SIDE + GAP_Y), 9, SIDE}, g->values,
-                        NULL);
+        chart_color_bar(c, (struct chart_box){width - BAR + 8, TOP + row * (SIDE + GAP_Y), 9, SIDE},
+                        g->values, NULL);
     chart_text(c, width / 2, height - 8, g->note, 7.5, chart_ink(0.6), CHART_CENTRE, 0);
 }
 
@@ -128,8 +134,9 @@ static struct chart_field keep_map(struct arena *arena, struct chart_field field
     return field;
 }
 
-static void take_run(struct gmm_method *m, const struct figure_view *view, const struct figure_context *context,
-                     const struct collection_run *run, struct figure_table *table)
+static void take_run(struct gmm_method *m, const struct figure_view *view,
+                     const struct figure_context *context, const struct collection_run *run,
+                     struct figure_table *table)
 {
     struct plot_data data = {0};
     struct gmm_cloud cloud;
@@ -159,13 +166,14 @@ static void take_run(struct gmm_method *m, const struct figure_view *view, const
 
 static void set_words(struct gmm_method *m)
 {
-    int used = snprintf(m->words, sizeof m->words, "MMD %.3f (floor %.3f)\n%d of %d modes", m->cloud.metrics.mmd,
-                        m->cloud.metrics.mmd_floor, m->cloud.metrics.modes, GMM_MODES);
+    const struct gmm_metrics *at = &m->cloud.metrics;
+    snprintf(m->below[0], sizeof m->below[0], "MMD %.3f, %d of %d modes", at->mmd, at->modes, GMM_MODES);
+    int n = snprintf(m->below[1], sizeof m->below[1], "floor %.3f", at->mmd_floor);
     if (m->seeds < 2)
         return;
     double mean = m->mmd_sum / m->seeds,
            variance = fmax(0, m->mmd_square - m->seeds * mean * mean) / (m->seeds - 1);
-    snprintf(m->words + used, sizeof m->words - (size_t)used, "\n%d seeds: %.3f \u00b1 %.3f", m->seeds, mean,
+    snprintf(m->below[1] + n, sizeof m->below[1] - (size_t)n, "; %d seeds: %.3f \u00b1 %.3f", m->seeds, mean,
              sqrt(variance));
 }
 
@@ -174,7 +182,7 @@ static void take_method(struct gmm_figure *g, const struct figure_view *view,
                         struct figure_table *table)
 {
     struct gmm_method *m = &g->methods[g->n];
-    *m = (struct gmm_method){.method = method};
+    *m = (struct gmm_method){.color = view->looks[method].color};
     for (int k = 0; k < cell->count; k++)
         if (figure_takes_seed(view, cell->runs[k]->seed))
             take_run(m, view, context, cell->runs[k], table);
@@ -195,9 +203,10 @@ dqs_status figure_gmm(const struct figure_view *view, const struct figure_contex
     struct gmm_figure g = {.methods = arena_new(context->arena, struct gmm_method, view->n_methods)};
     struct figure_table table;
     char presets[200];
-    figure_table_begin(&table, context->arena,
-                       "method: preset: seed steps mode: samples mmd mmd_floor mmd_median mmd_median_floor modes "
-                       "mode_entropy");
+    figure_table_begin(
+        &table, context->arena,
+        "method: preset: seed steps mode: samples mmd mmd_floor mmd_median mmd_median_floor modes "
+        "mode_entropy");
     for (int i = 0; i < view->n_tasks; i++)
         for (int k = 0; k < view->n_methods && strcmp(c->tasks[view->tasks[i]], "gmm") == 0; k++)
             take_method(&g, view, context, collection_cell(c, view->tasks[i], view->methods[k]),
@@ -217,8 +226,9 @@ dqs_status figure_gmm(const struct figure_view *view, const struct figure_contex
     double width = LEFT + columns * SIDE + (columns - 1) * GAP_X + (g.maps ? BAR : 12),
            height = TOP + rows * SIDE + (rows - 1) * GAP_Y + BOTTOM;
     TRY(plot_write(context->target, "fig-gmm", width, height, draw_figure, &g, error));
-    return figure_table_write(&table, context->target, "gmm-samples",
-                              "Terminal positions on gmm against exact samples: maximum mean discrepancy at "
-                              "bandwidth 1 and at the median distance, each with its floor between exact sets.",
-                              error);
+    return figure_table_write(
+        &table, context->target, "gmm-samples",
+        "Terminal positions on gmm against exact samples: maximum mean discrepancy at "
+        "bandwidth 1 and at the median distance, each with its floor between exact sets.",
+        error);
 }

@@ -13,10 +13,11 @@
 #define SIDE 148.0
 #define GAP_X 16.0
 #define LEFT 14.0
+#define LEAST_WIDTH 550.0 /* of the legend */
 #define TOP 34.0
 #define BELOW 58.0 /* bar and lines of numbers under a panel */
 #define GAP_Y 40.0
-#define LEGEND 44.0
+#define LEGEND 40.0
 
 struct maze_panel {
     const struct collection_run *run;
@@ -30,9 +31,31 @@ struct maze_grid {
     const struct maze_layout *layout;
     struct maze_panel *panels;
     int n, columns, rows;
-    bool odd; /* somebody came to the top left by no known way */
+    struct chart_range x, y; /* of the part with free cells: the outer walls need not be whole */
+    bool odd;                /* somebody came to the top left by no known way */
     char note[500];
 };
+
+#define RIM 0.4 /* of the outer wall is shown, m */
+
+static void set_ranges(struct maze_grid *g)
+{
+    g->x = g->y = (struct chart_range){INFINITY, -INFINITY};
+    for (int row = 0; row < g->layout->rows; row++)
+        for (int column = 0; column < g->layout->columns; column++) {
+            double m[2];
+            maze_centre(m, g->layout, row, column);
+            if (maze_mark(g->layout, m[0], m[1]) == '#')
+                continue;
+            g->x = chart_range_join(g->x, (struct chart_range){m[0] - 0.5 - RIM, m[0] + 0.5 + RIM});
+            g->y = chart_range_join(g->y, (struct chart_range){m[1] - 0.5 - RIM, m[1] + 0.5 + RIM});
+        }
+}
+
+static double panel_height(const struct maze_grid *g)
+{
+    return SIDE * (g->y.high - g->y.low) / (g->x.high - g->x.low);
+}
 
 /* ---------------------------------------------------------------- drawing */
 static const char *share(char *text, size_t size, int count, int n)
@@ -51,7 +74,8 @@ static void draw_bar(cairo_t *c, struct chart_box box, const struct walks *w)
     double x = box.x;
     for (int k = 0; k < WALK_KINDS && w->n > 0; k++) {
         double width = box.width * w->counts[k] / w->n;
-        chart_fill_box(c, (struct chart_box){x, box.y, width, box.height}, walk_color(k, k == WALK_LOST ? 0.45 : 0.9));
+        chart_fill_box(c, (struct chart_box){x, box.y, width, box.height},
+                       walk_color(k, k == WALK_LOST ? 0.45 : 0.9));
         x += width;
     }
 }
@@ -66,45 +90,56 @@ static void draw_numbers(cairo_t *c, struct chart_box box, const struct maze_pan
     snprintf(line, sizeof line, "top left %s, bottom right %s", share(a, sizeof a, top_left, w->n),
              share(b, sizeof b, w->counts[WALK_BOTTOM_RIGHT], w->n));
     chart_text(c, middle, y, line, 8, chart_ink(0.95), CHART_CENTRE, 0);
-    snprintf(line, sizeof line, "by the top %s, by the left %s", share(a, sizeof a, w->counts[WALK_BY_TOP], w->n),
+    snprintf(line, sizeof line, "by the top %s, by the left %s",
+             share(a, sizeof a, w->counts[WALK_BY_TOP], w->n),
              share(b, sizeof b, w->counts[WALK_BY_LEFT], w->n));
     chart_text(c, middle, y + 11, line, 8, chart_ink(0.95), CHART_CENTRE, 0);
-    snprintf(line, sizeof line, "any goal %s, split %.2f bit",
+    snprintf(line, sizeof line, "any goal %s, entropy %.2f bit",
              share(a, sizeof a, w->n - w->counts[WALK_LOST], w->n), p->entropy);
     chart_text(c, middle, y + 22, line, 8, chart_ink(0.6), CHART_CENTRE, 0);
 }
 
+/* An entry of the legend at x; returns how far it reaches. draw false: only measured. */
+static double draw_entry(cairo_t *c, double x, double y, const char *text, struct chart_color fill,
+                         struct chart_color edge, bool round, bool draw)
+{
+    const double box = round ? 8 : 14;
+    const struct chart_axes points = {.box = {0, 0, 1, 1}, .x = {0, 1}, .y = {1, 0}};
+    if (draw && round)
+        chart_disc(c, &points, x + 4, y, 4, fill, edge);
+    else if (draw)
+        chart_fill_box(c, (struct chart_box){x, y - 3.5, box, 7}, fill);
+    if (draw)
+        chart_text(c, x + box + 6, y, text, 8.5, chart_ink(0.95), CHART_LEFT, CHART_MIDDLE);
+    return x + box + 6 + chart_text_width(c, text, 8.5, 0);
+}
+
 static void draw_legend(cairo_t *c, double width, double y, bool odd)
 {
-    const double gap = 20, box = 14;
-    double total = -gap;
+    const double gap = 20;
+    double total = 0;
     for (int pass = 0; pass < 2; pass++) {
-        double x = (width - total) / 2;
-        for (int k = 0; k < WALK_KINDS; k++) {
-            if (k == WALK_TOP_LEFT && !odd)
-                continue;
-            double step = box + 6 + chart_text_width(c, walk_text(k), 8.5, 0) + gap;
-            if (pass == 0) {
-                total += step;
-                continue;
-            }
-            chart_fill_box(c, (struct chart_box){x, y - 3.5, box, 7}, walk_color(k, k == WALK_LOST ? 0.45 : 0.9));
-            chart_text(c, x + box + 6, y, walk_text(k), 8.5, chart_ink(0.95), CHART_LEFT, CHART_MIDDLE);
-            x += step;
-        }
+        double x = (width - total) / 2, first = x;
+        for (int k = 0; k < WALK_KINDS; k++)
+            if (k != WALK_TOP_LEFT || odd)
+                x = gap + draw_entry(c, x, y, walk_text(k), walk_color(k, k == WALK_LOST ? 0.45 : 0.9),
+                                     chart_ink(0), false, pass);
+        x = gap + draw_entry(c, x, y, "start", (struct chart_color){1, 1, 1, 1}, chart_ink(1), true, pass);
+        x = draw_entry(c, x, y, "goal", chart_hue(CHART_TEAL, 0.22), chart_hue(CHART_TEAL, 0.9), true, pass);
+        total = x - first;
     }
 }
 
 static void draw_mazes(cairo_t *c, double width, double height, const void *context)
 {
     const struct maze_grid *g = context;
-    double x = 0.5 * g->layout->columns, y = 0.5 * g->layout->rows, side = SIDE * y / x;
+    double side = panel_height(g), left = (width - g->columns * (SIDE + GAP_X) + GAP_X) / 2;
     for (int i = 0; i < g->n; i++) {
         const struct maze_panel *p = &g->panels[i];
         struct chart_axes axes = {
-            .box = {LEFT + p->column * (SIDE + GAP_X), TOP + p->row * (side + BELOW + GAP_Y), SIDE, side},
-            .x = {-x, x},
-            .y = {-y, y},
+            .box = {left + p->column * (SIDE + GAP_X), TOP + p->row * (side + BELOW + GAP_Y), SIDE, side},
+            .x = g->x,
+            .y = g->y,
             .title = p->title,
             .note = p->note,
             .no_grid = true,
@@ -197,8 +232,8 @@ static void arrange(struct maze_grid *g)
     }
 }
 
-static void take_grid(struct maze_grid *g, const struct figure_view *view, const struct figure_context *context,
-                      int task, struct figure_table *table)
+static void take_grid(struct maze_grid *g, const struct figure_view *view,
+                      const struct figure_context *context, int task, struct figure_table *table)
 {
     const struct collection *c = view->collection;
     char presets[200];
@@ -220,10 +255,11 @@ static void take_grid(struct maze_grid *g, const struct figure_view *view, const
         g->columns += g->n > before;
     }
     arrange(g);
+    set_ranges(g);
     figure_presets(presets, sizeof presets, view);
     snprintf(g->note, sizeof g->note,
-             "%s: each walk ends at the first goal it enters; circle: mean start%s%s%s", c->tasks[task],
-             most > DRAWN ? "; the first 100 episodes are drawn, the numbers are of all" : "",
+             "%s: each walk ends at the first goal it enters; entropy is of the split over the goals%s%s%s",
+             c->tasks[task], most > DRAWN ? "; the first 100 episodes are drawn, the numbers are of all" : "",
              presets[0] ? "; " : "", presets);
 }
 
@@ -254,11 +290,11 @@ dqs_status figure_mazes(const struct figure_view *view, const struct figure_cont
         take_grid(&g, view, context, task, &table);
         if (g.n == 0)
             continue;
-        double side = SIDE * g.layout->rows / g.layout->columns;
+        double side = panel_height(&g);
         double width = 2 * LEFT + g.columns * SIDE + (g.columns - 1) * GAP_X,
                height = TOP + g.rows * (side + BELOW) + (g.rows - 1) * GAP_Y + LEGEND;
         file_name(name, sizeof name, c->tasks[task]);
-        TRY(plot_write(context->target, name, fmax(width, 470), height, draw_mazes, &g, error));
+        TRY(plot_write(context->target, name, fmax(width, LEAST_WIDTH), height, draw_mazes, &g, error));
     }
     return figure_table_write(&table, context->target, "maze-goals",
                               "Goals entered and ways taken in the mazes, over the episodes of the last "

@@ -67,7 +67,7 @@ static int compare_floats(const void *a, const void *b)
 struct chart_range gmm_value_range(struct arena *arena, const struct chart_field *field)
 {
     size_t n = 0;
-    float *sorted = arena_new(arena, float, field->columns *field->rows);
+    float *sorted = arena_new(arena, float, field->columns * field->rows);
     for (int i = 0; i < field->columns * field->rows; i++)
         if (isfinite(field->values[i]))
             sorted[n++] = field->values[i];

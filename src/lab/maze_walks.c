@@ -91,7 +91,8 @@ struct chart_color walk_color(enum walk_kind kind, double alpha)
     /* Of the looks of methods those far apart for every eye; grey for what went nowhere. */
     static const int looks[WALK_KINDS] = {
         [WALK_BY_TOP] = 0, [WALK_BY_LEFT] = 2, [WALK_TOP_LEFT] = 7, [WALK_BOTTOM_RIGHT] = 1};
-    return kind == WALK_LOST ? chart_hue(CHART_GREY, alpha) : chart_fade(chart_look(looks[kind]).color, alpha);
+    return kind == WALK_LOST ? chart_hue(CHART_GREY, alpha)
+                             : chart_fade(chart_look(looks[kind]).color, alpha);
 }
 
 static void draw_start(cairo_t *c, const struct chart_axes *axes, const struct maze_layout *layout)
@@ -111,7 +112,8 @@ void walks_draw(cairo_t *c, const struct chart_axes *axes, const struct walks *w
         for (int e = 0; e < n; e++) {
             const struct walk *w = &walks->list[e];
             if ((w->kind != WALK_LOST) == found)
-                chart_line(c, axes, w->x, w->y, w->n, walk_color(w->kind, found ? alpha : 0.5 * alpha), width);
+                chart_line(c, axes, w->x, w->y, w->n, walk_color(w->kind, found ? alpha : 0.5 * alpha),
+                           width);
         }
     for (int e = 0; e < n; e++) {
         const struct walk *w = &walks->list[e];

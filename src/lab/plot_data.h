@@ -17,6 +17,9 @@ const double *plot_column(const struct plot_table *table, const char *name); /* 
  * writer may be at work on it. */
 dqs_status plot_table_read(struct plot_table *table, struct arena *arena, const char *folder,
                            const char *file, dqs_error *error);
+/* The same from a text of `size` bytes and a 0 after them, which is cut to pieces; `path` names it. */
+dqs_status plot_table_parse(struct plot_table *table, struct arena *arena, char *text, size_t size,
+                            const char *path, dqs_error *error);
 
 struct plot_data {
     struct arena arena;

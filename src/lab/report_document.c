@@ -465,7 +465,7 @@ dqs_status report_document(struct document *document, const struct report *repor
     for (int b = 0; b < report->n_budgets; b++)
         add_returns(document, report, &report->budgets[b]);
     if (figures) {
-        const struct figure_choice choice = {.band = FIGURE_MINMAX};
+        const struct figure_choice choice = {.tasks = NULL};
         char *svg;
         TRY(figure_curves_svg(&svg, report->collection, &choice, "curves-", error));
         document_figure(document, svg,

@@ -12,10 +12,26 @@ struct panel {
     char title[96], note[160];
 };
 
+/* "; 4 tasks, 12 to 16 runs of a method" */
+static void write_sizes(struct panel *panel)
+{
+    int least = 0, most = 0, tasks = panel->budget->n_common;
+    for (int i = 0; i < panel->n; i++) {
+        int n = panel->budget->shared[panel->methods[i]].n_scores;
+        least = i == 0 || n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    size_t used = strlen(panel->note), left = sizeof panel->note - used;
+    char runs[48];
+    snprintf(runs, sizeof runs, least == most ? "%d" : "%d to %d", least, most);
+    snprintf(panel->note + used, left, "%s%d task%s, %s run%s of a method", used ? "; " : "", tasks,
+             tasks == 1 ? "" : "s", runs, most == 1 ? "" : "s");
+}
+
 static dqs_status open_panel(struct panel *panel, struct arena *arena, const struct report *report,
                              int budget, const char *title, dqs_error *error)
 {
-    const struct figure_choice all = {.band = FIGURE_CI};
+    const struct figure_choice all = {.tasks = NULL};
     const struct collection *c = report->collection;
     struct figure_view view;
     char name[64];
@@ -28,9 +44,7 @@ static dqs_status open_panel(struct panel *panel, struct arena *arena, const str
     report_budget_name(panel->budget, name, sizeof name);
     snprintf(panel->title, sizeof panel->title, "%s at %s", title, name);
     figure_presets(panel->note, sizeof panel->note, &view);
-    size_t used = strlen(panel->note);
-    snprintf(panel->note + used, sizeof panel->note - used, "%s%d task%s", used ? "; " : "",
-             panel->budget->n_common, panel->budget->n_common == 1 ? "" : "s");
+    write_sizes(panel);
     return DQS_OK;
 }
 
@@ -100,7 +114,7 @@ dqs_status report_profile_svg(char **svg, const struct report *report, int budge
 /* ---------------------------------------------------------------- intervals */
 
 #define ROW_HEIGHT 20.0
-#define NAMES_WIDTH 150.0
+#define NAMES_MOST 260.0
 
 static void draw_interval(cairo_t *c, const struct chart_axes *axes, const struct stats_interval *interval,
                           double row, const struct chart_look *look)
@@ -120,20 +134,34 @@ static struct chart_range measure_range(const struct panel *panel, enum report_m
         const struct stats_interval *v = &panel->budget->shared[panel->methods[i]].measures[measure];
         range = chart_range_join(range, (struct chart_range){v->low, v->high});
     }
-    return chart_range_pad(range, 0.08);
+    /* From tenth to tenth: two ticks at least, and scales that can be compared. */
+    return (struct chart_range){floor(10 * range.low - 0.05) / 10, ceil(10 * range.high + 0.05) / 10};
+}
+
+static double names_width(cairo_t *c, const struct panel *panel)
+{
+    double width = 40;
+    for (int i = 0; i < panel->n; i++) {
+        char name[96];
+        figure_name(name, sizeof name, &panel->report->collection->methods[panel->methods[i]]);
+        width = fmax(width, chart_text_width(c, name, 9, 0) + 24);
+    }
+    return fmin(width, NAMES_MOST);
 }
 
 static void draw_intervals(cairo_t *c, double width, double height, const void *context)
 {
     const struct panel *panel = context;
-    struct chart_box area = {NAMES_WIDTH, 58, width - NAMES_WIDTH - 16, height - 58 - 34};
+    double names = names_width(c, panel);
+    struct chart_box area = {names, 58, width - names - 16, height - 58 - 34};
     chart_text(c, 12, 18, panel->title, 11, chart_ink(1), CHART_LEFT, CHART_BOLD);
     chart_text(c, 12, 32, panel->note, 8.5, chart_ink(0.65), CHART_LEFT, 0);
     for (int k = 0; k < REPORT_MEASURES; k++) {
-        struct chart_axes axes = {.box = chart_grid_cell(area, REPORT_MEASURES, 1, k, 0, 18, 0),
+        struct chart_axes axes = {.box = chart_grid_cell(area, REPORT_MEASURES, 1, k, 0, 28, 0),
                                   .x = measure_range(panel, (enum report_measure)k),
                                   .y = {-panel->n, 0}, /* the first method on top */
                                   .note = report_measures[k],
+                                  .no_grid = true,
                                   .no_y_ticks = true};
         chart_begin(c, &axes);
         for (int i = 0; i < panel->n; i++)
@@ -143,7 +171,7 @@ static void draw_intervals(cairo_t *c, double width, double height, const void *
         for (int i = 0; k == 0 && i < panel->n; i++) {
             char name[96];
             figure_name(name, sizeof name, &panel->report->collection->methods[panel->methods[i]]);
-            chart_text(c, NAMES_WIDTH - 8, chart_y(&axes, -i - 0.5), name, 9, chart_ink(1), CHART_RIGHT,
+            chart_text(c, names - 8, chart_y(&axes, -i - 0.5), name, 9, chart_ink(1), CHART_RIGHT,
                        CHART_MIDDLE);
         }
     }
