@@ -12,7 +12,7 @@ _dqs() {
         train) flags="--algo --preset --steps --seed --threads --out --config --init-from --kernels --set --json --quiet" ;;
         resume) flags="--steps --threads --json --quiet" ;;
         eval) flags="--episodes --mode --seed --json" ;;
-        plot) flags="--out --json" ;;
+        plot) flags="--out --together --tasks --algos --seeds --band --x --smooth --json" ;;
         render) flags="--episodes --seconds --format --out --size --fps --camera --seed --random --json" ;;
         options) flags="--env --preset --json --markdown" ;;
         envs | algos) flags="--json" ;;
@@ -25,13 +25,17 @@ _dqs() {
     case $before in
         --out | --init-from) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
         --config) mapfile -t COMPREPLY < <(compgen -f -- "$word") && return ;;
+        --band) words="minmax ci none" ;;
+        --x) words="steps hours" ;;
+        --algos) words=$(_dqs_first_words "$program" algos) ;;
+        --tasks) words=$(_dqs_first_words "$program" envs 1) ;;
         --algo) words=$(_dqs_first_words "$program" algos) ;;
         --env) words=$(_dqs_first_words "$program" envs 1) ;;
         --preset) words="default paper authors quick" ;;
         --mode) words="evaluate explore exact" ;;
         --format) words="mp4 gif png mp4,gif mp4,png mp4,gif,png" ;;
         --set) compopt -o nospace 2>/dev/null; words=$(_dqs_keys "$program") ;;
-        --steps | --seed | --threads | --episodes | --kernels | --seconds | --size | --fps | --camera) return ;;
+        --steps | --seed | --threads | --episodes | --kernels | --seconds | --size | --fps | --camera | --seeds | --smooth) return ;;
         *)
             if [[ $word == -* ]]; then
                 words="$flags --help"
