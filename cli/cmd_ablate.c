@@ -21,11 +21,12 @@ static const char about[] =
     "runs are a sweep: stop it as you like and type the same command to go on; more values or\n"
     "seeds later train only what is missing.";
 
-static const char examples[] = "  dqs ablate gmm K=1,4,16,64 --measure mmd\n"
-                               "  dqs ablate pendulum T=0.01,0.05,0.2 --steps 10000 --seeds 5\n"
-                               "  dqs ablate pendulum estimator=gradient,value,mixture,shifted --steps 10000\n"
-                               "  dqs ablate cheetah-run N=3,6,12 --steps 50k --seeds 2 --set eval_every=5000\n"
-                               "  dqs ablate pendulum lr_actor=1e-4,1e-3 --algo sac --steps 10000\n";
+static const char examples[] =
+    "  dqs ablate gmm K=1,4,16,64 --measure mmd\n"
+    "  dqs ablate pendulum T=0.01,0.05,0.2 --steps 10000 --seeds 5\n"
+    "  dqs ablate pendulum estimator=gradient,value,mixture,shifted --steps 10000\n"
+    "  dqs ablate cheetah-run N=3,6,12 --steps 50k --seeds 2 --set eval_every=5000\n"
+    "  dqs ablate pendulum lr_actor=1e-4,1e-3 --algo sac --steps 10000\n";
 
 static void warn(void *user, const char *line)
 {
@@ -48,16 +49,13 @@ static dqs_status set_pair(struct sweep_spec *spec, const char *pair, dqs_error 
     return sweep_set(spec, key, equals + 1, error);
 }
 
-static dqs_status describe(struct sweep_spec *spec, const char *task, const char *option, const struct words *w,
-                           dqs_error *error)
+static dqs_status describe(struct sweep_spec *spec, const char *task, const char *option,
+                           const struct words *w, dqs_error *error)
 {
     const struct {
         const char *key, *value;
-    } pairs[] = {{"tasks", task},
-                 {"algos", w->algo},
-                 {"preset", w->preset},
-                 {"seeds", w->seeds},
-                 {"steps", w->steps}};
+    } pairs[] = {
+        {"tasks", task}, {"algos", w->algo}, {"preset", w->preset}, {"seeds", w->seeds}, {"steps", w->steps}};
     dqs_status status = DQS_OK;
     for (size_t i = 0; status == DQS_OK && i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i].value)
@@ -77,7 +75,8 @@ static int check(const struct sweep_spec *spec, const char *key)
         return complain(EXIT_USAGE, "ablate: %s needs several values: %s=V1,V2", key, key);
     for (int i = 0; i < spec->n_axes; i++)
         if (&spec->axes[i] != axis && spec->axes[i].count > 1 && strcmp(spec->axes[i].key, "seeds"))
-            return complain(EXIT_USAGE, "ablate: %s has several values too; one thing at a time, or dqs sweep",
+            return complain(EXIT_USAGE,
+                            "ablate: %s has several values too; one thing at a time, or dqs sweep",
                             spec->axes[i].key);
     return -1;
 }
@@ -143,7 +142,8 @@ static int ablate(const char *task, const char *option, const struct words *w, l
     int code = status == DQS_OK ? check(&spec, key) : complain_error(&error);
     if (code < 0) {
         status = sweep_plan(&plan, &spec, &error);
-        code = status == DQS_OK ? train_and_tell(&spec, &plan, key, w, jobs, retries) : complain_error(&error);
+        code =
+            status == DQS_OK ? train_and_tell(&spec, &plan, key, w, jobs, retries) : complain_error(&error);
     }
     sweep_plan_free(&plan);
     sweep_free(&spec);
@@ -161,7 +161,8 @@ int cmd_ablate(int argc, char **argv)
         {"--seeds", "LIST", "3, 0,5 or 0..9 (3)", .text = &w.seeds},
         {"--steps", "N", "environment steps of each run", .text = &w.steps},
         {"--set", "KEY=VALUE", "any other option; may be given many times", .list = &w.set},
-        {"--measure", "NAME", "a column of evaluations.csv: mean_reward, mmd, success, ...", .text = &w.measure},
+        {"--measure", "NAME", "a column of evaluations.csv: mean_reward, mmd, success, ...",
+         .text = &w.measure},
         {"--out", "DIR", "where the runs, the table and the figure go", .text = &w.out},
         {"--jobs", "N", "runs at a time (default: the cores)", .text = &w.jobs},
         {"--retries", "N", "how often a run that failed is tried again (1)", .text = &w.retries},

@@ -9,10 +9,10 @@
 struct drive_sweep {
     const struct sweep_spec *spec;
     const struct sweep_plan *plan;
-    const char *again;  /* what to give to `dqs sweep` to go on; NULL: the folder */
-    bool json, quiet;   /* json: the table as JSON at the end */
-    bool worker;        /* a task of a job array */
-    bool aside;         /* part of another verb, which has standard output: the closing lines go to standard error */
+    const char *again; /* what to give to `dqs sweep` to go on; NULL: the folder */
+    bool json, quiet;  /* json: the table as JSON at the end */
+    bool worker;       /* a task of a job array */
+    bool aside; /* part of another verb, which has standard output: the closing lines go to standard error */
     struct sweep_work work; /* filled by drive_sweep_begin */
     struct sweep_state *states;
     char program[1024];

@@ -28,7 +28,8 @@ static const char *value_of(const struct sweep_run *run, const char *option)
 /* The measure at every evaluation up to the end, of several at one step the last, which is the largest. */
 static int curve_of(const struct collection_run *run, const char *measure, long steps, double *x, double *y)
 {
-    const double *step = plot_column(&run->evaluations, "step"), *value = plot_column(&run->evaluations, measure);
+    const double *step = plot_column(&run->evaluations, "step"),
+                 *value = plot_column(&run->evaluations, measure);
     int n = 0;
     for (int i = 0; step && value && i < run->evaluations.rows; i++) {
         if (!isfinite(step[i]) || !isfinite(value[i]) || step[i] > (double)steps)
@@ -121,7 +122,8 @@ static const struct collection_run *find_run(const struct collection *c, const c
 static void read_value(struct ablation *a, struct ablate_value *v, const struct sweep_plan *plan,
                        const struct collection *c)
 {
-    double *scores = arena_new(&a->arena, double, plan->count), *areas = arena_new(&a->arena, double, plan->count);
+    double *scores = arena_new(&a->arena, double, plan->count),
+           *areas = arena_new(&a->arena, double, plan->count);
     struct seeds s = {0, arena_new(&a->arena, int, plan->count), arena_new(&a->arena, double *, plan->count),
                       arena_new(&a->arena, double *, plan->count)};
     double hours = 0;
@@ -172,8 +174,8 @@ static bool measured_by_any(const struct collection *c, const char *measure)
     return false;
 }
 
-dqs_status ablate_read(struct ablation *a, const struct sweep_plan *plan, const char *option, const char *measure,
-                       collection_warning *warn, void *user, dqs_error *error)
+dqs_status ablate_read(struct ablation *a, const struct sweep_plan *plan, const char *option,
+                       const char *measure, collection_warning *warn, void *user, dqs_error *error)
 {
     struct collection c;
     *a = (struct ablation){0};
@@ -187,7 +189,8 @@ dqs_status ablate_read(struct ablation *a, const struct sweep_plan *plan, const 
     list_values(a, plan);
     dqs_status status = collection_read(&c, &plan->out, 1, warn, user, error);
     if (status == DQS_OK && !measured_by_any(&c, measure))
-        status = fail(error, DQS_E_OPTION, "--measure %.60s: no such column in evaluations.csv; try mean_reward", measure);
+        status = fail(error, DQS_E_OPTION,
+                      "--measure %.60s: no such column in evaluations.csv; try mean_reward", measure);
     for (int i = 0; status == DQS_OK && i < a->n_values; i++)
         read_value(a, &a->values[i], plan, &c);
     collection_free(&c);

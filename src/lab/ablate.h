@@ -10,15 +10,15 @@
 #include "sweep.h"
 
 struct ablate_value {
-    const char *text; /* the option's value */
-    int n, planned;   /* seeds with a score at the end; seeds of the plan */
+    const char *text;             /* the option's value */
+    int n, planned;               /* seeds with a score at the end; seeds of the plan */
     const double *scores, *areas; /* n each */
     double mean, std;
     struct stats_interval interval; /* of the mean */
     double area, area_std;          /* mean over the steps of the curve, then over the seeds */
     struct stats_interval area_interval;
-    double hours; /* of one core, mean over the seeds */
-    int n_curve;  /* evaluations that all of its seeds have */
+    double hours;                            /* of one core, mean over the seeds */
+    int n_curve;                             /* evaluations that all of its seeds have */
     const double *step, *curve, *low, *high; /* mean, least and most of the seeds */
 };
 

@@ -77,9 +77,11 @@ static void draw_ends(cairo_t *c, const struct picture *p, struct chart_box box)
         double size = 9, wide = chart_text_width(c, text, size, 0);
         if (wide > room - 2)
             size = fmax(5, size * (room - 2) / wide);
-        chart_text(c, chart_x(&axes, i), box.y + box.height + 13, text, size, chart_ink(0.8), CHART_CENTRE, 0);
+        chart_text(c, chart_x(&axes, i), box.y + box.height + 13, text, size, chart_ink(0.8), CHART_CENTRE,
+                   0);
     }
-    chart_text(c, box.x + box.width / 2, box.y + box.height + 30, a->option, 10, chart_ink(0.9), CHART_CENTRE, 0);
+    chart_text(c, box.x + box.width / 2, box.y + box.height + 30, a->option, 10, chart_ink(0.9), CHART_CENTRE,
+               0);
 }
 
 static void draw_curves(cairo_t *c, const struct picture *p, struct chart_box box)
@@ -137,11 +139,11 @@ dqs_status ablate_figure(const struct ablation *a, const struct plot_target *tar
     p.steps = range_of_curves(a, true);
     snprintf(p.title, sizeof p.title, "%.60s on %.60s", a->algo, a->task);
     if (least == most)
-        snprintf(p.note, sizeof p.note, "preset %.40s, %ld steps, %d seed%s; 95 %% interval", a->preset, a->steps, most,
-                 most == 1 ? "" : "s");
+        snprintf(p.note, sizeof p.note, "preset %.40s, %ld steps, %d seed%s; 95 %% interval", a->preset,
+                 a->steps, most, most == 1 ? "" : "s");
     else
-        snprintf(p.note, sizeof p.note, "preset %.40s, %ld steps, %d to %d seeds; 95 %% interval", a->preset, a->steps,
-                 least, most);
+        snprintf(p.note, sizeof p.note, "preset %.40s, %ld steps, %d to %d seeds; 95 %% interval", a->preset,
+                 a->steps, least, most);
     snprintf(p.label, sizeof p.label, "%.60s at the end", returns ? "return of an episode" : a->measure);
     return plot_write(target, "ablation", WIDTH, HEIGHT, draw, &p, error);
 }

@@ -39,7 +39,8 @@ static void put_interval(struct document *d, const struct stats_interval *interv
 
 void ablate_document(struct document *d, const struct ablation *a)
 {
-    static const char *const head[] = {"Seeds", "Mean", "Std", "95 % interval", "Area", "Area std", "Core hours"};
+    static const char *const head[] = {"Seeds", "Mean",     "Std",       "95 % interval",
+                                       "Area",  "Area std", "Core hours"};
     const int columns = 1 + (int)(sizeof head / sizeof *head) + is_return(a);
     int least = a->n_values ? a->values[0].n : 0;
     for (int i = 0; i < a->n_values; i++)
@@ -47,10 +48,11 @@ void ablate_document(struct document *d, const struct ablation *a)
     document_heading(d, 1, "%s of %s on %s", a->option, a->algo, a->task);
     document_paragraph(d, "Preset %s, %ld steps.%s", a->preset, a->steps,
                        least < 3 ? " Fewer than 3 seeds: differences may be chance." : "");
-    document_table(d, columns, 1,
-                   "%s at the end and its mean along the curve (area under it over its width); intervals are the middle "
-                   "95 %% of the mean when seeds are drawn anew.",
-                   is_return(a) ? "Return" : a->measure);
+    document_table(
+        d, columns, 1,
+        "%s at the end and its mean along the curve (area under it over its width); intervals are the middle "
+        "95 %% of the mean when seeds are drawn anew.",
+        is_return(a) ? "Return" : a->measure);
     document_cell(d, DOCUMENT_PLAIN, "%s", a->option);
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         document_cell(d, DOCUMENT_PLAIN, "%s", head[i]);
@@ -84,9 +86,9 @@ void ablate_csv(FILE *out, const struct ablation *a)
     fprintf(out, "value,seeds,mean,std,low,high,area,area_std,area_low,area_high,core_hours,per_hour\n");
     for (int i = 0; i < a->n_values; i++) {
         const struct ablate_value *v = &a->values[i];
-        const double numbers[] = {v->mean,     v->std,     v->interval.low,      v->interval.high,
-                                  v->area,     v->area_std, v->area_interval.low, v->area_interval.high,
-                                  v->hours,    per_hour(a, v)};
+        const double numbers[] = {v->mean,  v->std,        v->interval.low,      v->interval.high,
+                                  v->area,  v->area_std,   v->area_interval.low, v->area_interval.high,
+                                  v->hours, per_hour(a, v)};
         for (const char *c = v->text; *c; c++)
             fputc(*c == ',' || *c == '"' ? '_' : *c, out);
         fprintf(out, ",%d", v->n);
@@ -142,7 +144,8 @@ void ablate_json(struct json *j, const struct ablation *a)
     json_close(j, '}');
 }
 
-static dqs_status write_text(const struct ablation *a, const struct plot_target *target, bool csv, dqs_error *error)
+static dqs_status write_text(const struct ablation *a, const struct plot_target *target, bool csv,
+                             dqs_error *error)
 {
     char *text = NULL;
     size_t size;
@@ -157,13 +160,15 @@ static dqs_status write_text(const struct ablation *a, const struct plot_target 
         document_markdown(out, &d);
         document_free(&d);
     }
-    dqs_status status = fclose(out) == 0 ? plot_write_text(target, "ablation", csv ? "csv" : "md", text, error)
-                                         : fail(error, DQS_E_MEMORY, "ablate: out of memory");
+    dqs_status status = fclose(out) == 0
+                            ? plot_write_text(target, "ablation", csv ? "csv" : "md", text, error)
+                            : fail(error, DQS_E_MEMORY, "ablate: out of memory");
     free(text);
     return status;
 }
 
-dqs_status ablate_write(const struct ablation *a, const char *folder, struct plot_report *files, dqs_error *error)
+dqs_status ablate_write(const struct ablation *a, const char *folder, struct plot_report *files,
+                        dqs_error *error)
 {
     const struct plot_target target = {folder, files};
     TRY(file_make_folders(folder, error));

@@ -99,7 +99,7 @@ static dqs_status save(struct run *run, const char *file, int kinds, dqs_error *
     char path[RUN_PATH_SIZE], text[8][NUMBER_TEXT_SIZE];
     const dqs_spec *spec = &run->envs->spec;
     struct metrics_rows rows = metrics_rows(run->metrics);
-    const long whole[] = {spec->obs_dim,    spec->act_dim, spec->terminates,
+    const long whole[] = {spec->obs_dim,   spec->act_dim, spec->terminates,
                           run->count.step, rows.progress, rows.evaluations};
     for (int i = 0; i < 6; i++)
         snprintf(text[i], sizeof text[i], "%ld", whole[i]);
