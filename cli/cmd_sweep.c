@@ -29,7 +29,7 @@ static const char examples[] =
     "  dqs sweep examples/sweeps/small.yaml\n"
     "  dqs sweep examples/sweeps/small.yaml --jobs 2 --steps 3000\n"
     "  dqs sweep examples/sweeps/small.yaml --status\n"
-    "  dqs sweep examples/sweeps/table1.yaml --seeds 0..9 --set T=0.1,0.2 --dry-run\n"
+    "  dqs sweep examples/sweeps/table1.yaml --seeds 2 --set algos=dqs --dry-run\n"
     "  dqs sweep examples/sweeps/table1.yaml --slurm --tasks 64 --time 4:00:00 --partition cpu\n";
 
 static dqs_status set_pair(struct sweep_spec *spec, const char *pair, dqs_error *error)
@@ -38,7 +38,8 @@ static dqs_status set_pair(struct sweep_spec *spec, const char *pair, dqs_error 
     const char *equals = strchr(pair, '=');
     if (!equals || equals == pair || (size_t)(equals - pair) >= sizeof key) {
         error->status = DQS_E_USAGE;
-        snprintf(error->message, sizeof error->message, "--set %.100s: write it as key=value or key=value,value", pair);
+        snprintf(error->message, sizeof error->message,
+                 "--set %.100s: write it as key=value or key=value,value", pair);
         return DQS_E_USAGE;
     }
     snprintf(key, sizeof key, "%.*s", (int)(equals - pair), pair);
@@ -160,11 +161,15 @@ static int sweep(const char *file, const struct words *w, long jobs, long retrie
         status = override(&spec, w, &error);
     if (status == DQS_OK)
         status = sweep_plan(&plan, &spec, &error);
+    if (status == DQS_OK && w->dry_run)
+        status = sweep_check(&plan, &error);
     int code = status == DQS_OK ? EXIT_OK : complain_error(&error);
     if (status == DQS_OK) {
-        struct drive_sweep d = {.spec = &spec, .plan = &plan, .again = file, .json = w->json, .quiet = w->quiet};
+        struct drive_sweep d = {
+            .spec = &spec, .plan = &plan, .again = file, .json = w->json, .quiet = w->quiet};
         d.worker = w->worker;
-        code = drive_sweep_begin(&d, (int)jobs, (int)retries, (double)patience) ? carry_out(w, &d) : EXIT_FAILED;
+        code =
+            drive_sweep_begin(&d, (int)jobs, (int)retries, (double)patience) ? carry_out(w, &d) : EXIT_FAILED;
         drive_sweep_end(&d);
     }
     sweep_plan_free(&plan);
@@ -184,16 +189,20 @@ int cmd_sweep(int argc, char **argv)
         {"--set", "KEY=VALUES", "any option, one value or several; may be given many times", .list = &w.set},
         {"--out", "DIR", "where the runs go (default: the file's `out`, or runs/NAME)", .text = &w.out},
         {"--retries", "N", "how often a run that failed is tried again (1)", .text = &w.retries},
-        {"--lease", "SECONDS", "silence after which a run of another machine is taken over (120)", .text = &w.lease},
+        {"--lease", "SECONDS", "silence after which a run of another machine is taken over (120)",
+         .text = &w.lease},
         {"--status", NULL, "print how every run stands, and end", .on = &w.status},
-        {"--dry-run", NULL, "print the commands (with --slurm also the job script), and end", .on = &w.dry_run},
+        {"--dry-run", NULL, "print the commands (with --slurm also the job script), and end",
+         .on = &w.dry_run},
         {"--slurm", NULL, "submit a job array instead of working here", .on = &w.slurm},
         {"--tasks", "N", "of the job array (default: one for each run, at most 1000)", .text = &w.tasks},
         {"--cpus", "N", "of a task, and its runs at a time (1)", .text = &w.cpus},
         {"--partition", "P", "handed to sbatch", .text = &w.partition},
         {"--time", "T", "time limit of a task, handed to sbatch", .text = &w.time},
-        {"--notice", "SECONDS", "how long before the time limit a task stops and queues again (120)", .text = &w.notice},
-        {"--sbatch", "WORD", "any option of sbatch: --sbatch=--mem=4G; may be given many times", .list = &w.sbatch},
+        {"--notice", "SECONDS", "how long before the time limit a task stops and queues again (120)",
+         .text = &w.notice},
+        {"--sbatch", "WORD", "any option of sbatch: --sbatch=--mem=4G; may be given many times",
+         .list = &w.sbatch},
         {"--worker", NULL, "what the tasks do: take what is free, end when nothing is", .on = &w.worker},
         {"--json", NULL, "one JSON object on stdout, everything else on stderr", .on = &w.json},
         {"--quiet", NULL, "no progress, only the result", .on = &w.quiet},

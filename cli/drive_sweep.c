@@ -78,7 +78,9 @@ dqs_status drive_sweep_record(const struct drive_sweep *d, dqs_error *error)
 {
     char path[1100], *text = sweep_write(d->spec);
     snprintf(path, sizeof path, "%.1000s/sweep.yaml", d->plan->out);
-    dqs_status status = file_make_folders(d->plan->out, error);
+    dqs_status status = sweep_check(d->plan, error);
+    if (status == DQS_OK)
+        status = file_make_folders(d->plan->out, error);
     if (status == DQS_OK && text)
         status = file_write_text(path, text, error);
     free(text);
@@ -99,7 +101,7 @@ static int close_up(struct drive_sweep *d, dqs_status status, double seconds)
 {
     char summary[300], took[32], name[1100], folder[1100];
     struct sweep_count count;
-    FILE *out = d->json ? stderr : stdout;
+    FILE *out = d->json || d->aside ? stderr : stdout;
     sweep_count(&count, d->plan, d->states, d->work.jobs);
     sweep_summary(summary, sizeof summary, &count);
     format_duration(took, sizeof took, seconds);

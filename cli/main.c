@@ -17,6 +17,7 @@ static const struct verb verbs[] = {
     {"train", "learn a task and keep everything in a run folder", cmd_train},
     {"resume", "go on with a run where its last checkpoint stands", cmd_resume},
     {"sweep", "train every run of a grid, side by side or on Slurm", cmd_sweep},
+    {"ablate", "what one option is worth: a sweep over its values, table and figure", cmd_ablate},
     {"eval", "measure the policy of a run", cmd_eval},
     {"plot", "draw the pictures of a run", cmd_plot},
     {"report", "tables and statistics of many runs, beside what was published", cmd_report},

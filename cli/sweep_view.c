@@ -38,8 +38,8 @@ static void describe(char *out, size_t size, const struct sweep_run *run, const 
     double share = run->steps > 0 ? 100.0 * (double)state->step / (double)run->steps : 0;
     const char *of = isnan(state->eval_mean) ? "" : ", return ", *value = isnan(state->eval_mean) ? "" : mean;
     if (state->phase == SWEEP_RUNNING)
-        snprintf(out, size, "step %ld of %ld (%.0f%%), ETA %s%s%s%s%s", state->step, run->steps, share, eta, of, value,
-                 state->owner[0] ? ", " : "", state->owner);
+        snprintf(out, size, "step %ld of %ld (%.0f%%), ETA %s%s%s%s%s", state->step, run->steps, share, eta,
+                 of, value, state->owner[0] ? ", " : "", state->owner);
     else if (state->phase == SWEEP_DONE)
         snprintf(out, size, "return %s, %s", mean, took);
     else if (state->phase == SWEEP_FAILED)
@@ -90,12 +90,12 @@ static void draw_rows(struct sweep_view *view, int width, int *room, int longest
                       const struct sweep_plan *plan, const struct sweep_state *states)
 {
     char told[600];
-    for (int i = 0; i < plan->count && *room > 0; i++) {
+    for (int i = 0; i<plan->count && * room> 0; i++) {
         if (states[i].phase != phase)
             continue;
         describe(told, sizeof told, &plan->runs[i], &states[i]);
-        draw_line(view, width, phase == SWEEP_FAILED ? terminal_style(stderr, STYLE_BOLD) : "", "  %-7s %-*s  %s",
-                  sweep_phase_name[phase], longest, plan->runs[i].name, told);
+        draw_line(view, width, phase == SWEEP_FAILED ? terminal_style(stderr, STYLE_BOLD) : "",
+                  "  %-7s %-*s  %s", sweep_phase_name[phase], longest, plan->runs[i].name, told);
         --*room;
     }
 }
@@ -137,7 +137,8 @@ static void say_event(const struct sweep_view *view, enum sweep_event event, con
         fprintf(stderr, "done     %s: %s\n", run->name, told);
         break;
     case SWEEP_BROKE:
-        fprintf(stderr, "failed   %s (try %d of %d): %s\n", run->name, state->failures, view->tries, state->message);
+        fprintf(stderr, "failed   %s (try %d of %d): %s\n", run->name, state->failures, view->tries,
+                state->message);
         break;
     case SWEEP_PAUSED:
         fprintf(stderr, "stopped  %s at step %ld of %ld\n", run->name, state->step, run->steps);

@@ -187,7 +187,7 @@ def test_version():
     (["eval"], "missing RUN"),
     (["resume"], "missing RUN"),
     (["resume", "somewhere", "--steps", "few"], "--steps"),
-    (["plot"], "missing RUN"),
+    (["plot"], "missing DIR"),
     (["plot", "a", "b", "--out", "c"], "--out"),
     (["options", "nothing"], "nothing"),
     (["options", "--json", "--markdown"], "exclude"),

@@ -164,7 +164,8 @@ static void a_number_used_again_is_not_the_owner(void **state)
     size_t n = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[n] = 0;
-    char *machine = strchr(text, '\n') + 1, *process = strchr(machine, '\n') + 1, *start = strchr(process, '\n') + 1;
+    char *machine = strchr(text, '\n') + 1, *process = strchr(machine, '\n') + 1,
+         *start = strchr(process, '\n') + 1;
     snprintf(other, sizeof other, "%.*s%s%s", (int)(start - text), text, "7", start);
     write_file("lease-1", other);
     assert_false(look().held);
@@ -235,7 +236,8 @@ static void another_machine_is_known_by_its_beats(void **state)
 static void broken_files_are_foreign(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "H", "H\n", "H\na\nb\n", "H\na\n-5\n1\nx\n", "\377\376\n\n\n\n\n", "R"};
+    static const char *const texts[] = {"", "H", "H\n", "H\na\nb\n", "H\na\n-5\n1\nx\n", "\377\376\n\n\n\n\n",
+                                        "R"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct lease_watch watch = {0};
         struct lease_view view;

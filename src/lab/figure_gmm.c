@@ -11,7 +11,7 @@
 
 #define SIDE 158.0
 #define GAP_X 14.0
-#define GAP_Y 66.0
+#define GAP_Y 72.0
 #define LEFT 34.0
 #define TOP 36.0
 #define BOTTOM 50.0
@@ -224,7 +224,8 @@ dqs_status figure_gmm(const struct figure_view *view, const struct figure_contex
     bool one_row = g.n <= ONE_ROW;
     int columns = 1 + g.n + (one_row ? g.maps : 0), rows = one_row || g.maps == 0 ? 1 : 2;
     double width = LEFT + columns * SIDE + (columns - 1) * GAP_X + (g.maps ? BAR : 12),
-           height = TOP + rows * SIDE + (rows - 1) * GAP_Y + BOTTOM;
+           height = TOP + rows * SIDE + (rows - 1) * GAP_Y +
+                    (rows == 1 ? BOTTOM : 30); /* maps have no words below */
     TRY(plot_write(context->target, "fig-gmm", width, height, draw_figure, &g, error));
     return figure_table_write(
         &table, context->target, "gmm-samples",

@@ -81,7 +81,8 @@ static bool lease_path(char path[1200], const char *folder, long number)
 static long lease_number(const char *name)
 {
     long number;
-    if (strncmp(name, PREFIX, strlen(PREFIX)) || strspn(name + strlen(PREFIX), "0123456789") < strlen(name + strlen(PREFIX)))
+    if (strncmp(name, PREFIX, strlen(PREFIX)) ||
+        strspn(name + strlen(PREFIX), "0123456789") < strlen(name + strlen(PREFIX)))
         return 0;
     return number_read_long(name + strlen(PREFIX), &number) && number > 0 ? number : 0;
 }
@@ -125,7 +126,8 @@ static bool next_line(char **rest, char *out, size_t size)
 static bool parse(struct owner *owner, char *text)
 {
     char letter[8], process[32], start[32];
-    if (!next_line(&text, letter, sizeof letter) || !next_line(&text, owner->machine, sizeof owner->machine) ||
+    if (!next_line(&text, letter, sizeof letter) ||
+        !next_line(&text, owner->machine, sizeof owner->machine) ||
         !next_line(&text, process, sizeof process) || !next_line(&text, start, sizeof start) ||
         !next_line(&text, owner->host, sizeof owner->host))
         return false;
@@ -157,7 +159,9 @@ void lease_look(struct lease_view *view, const char *folder, struct lease_watch 
     *view = (struct lease_view){.number = newest(folder)};
     if (!view->number || !lease_path(path, folder, view->number))
         return;
-    int fd = open(path, O_RDONLY | O_CLOEXEC); /* opening asks the server again; stat alone may be answered by a cache */
+    int fd =
+        open(path,
+             O_RDONLY | O_CLOEXEC); /* opening asks the server again; stat alone may be answered by a cache */
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
     bool there = n >= 0 && fstat(fd, &about) == 0;
     if (fd >= 0)
@@ -213,7 +217,8 @@ bool lease_take(struct lease *lease, const char *folder, const struct lease_view
     }
     machine_name(machine, host);
     snprintf(aside, sizeof aside, "%s/.taking-%.60s-%ld", folder, host, (long)getpid());
-    snprintf(text, sizeof text, "H\n%s\n%ld\n%lld\n%s\n", machine, (long)getpid(), process_start(getpid()), host);
+    snprintf(text, sizeof text, "H\n%s\n%ld\n%lld\n%s\n", machine, (long)getpid(), process_start(getpid()),
+             host);
     if (!create(path, aside, text, error))
         return false;
     if (newest(folder) != number) { /* what was seen is long past */

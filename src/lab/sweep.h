@@ -11,7 +11,7 @@
 /* ---------------------------------------------------------------- the file */
 struct config; /* train's */
 
-struct sweep_axis { /* a key and the values to go over */
+struct sweep_axis {            /* a key and the values to go over */
     const char *key, *section; /* section: a task or an algorithm that it is for, NULL: all */
     int line, count;           /* line 0: not from a file */
     bool is_list;
@@ -36,7 +36,8 @@ dqs_status sweep_read_file(struct sweep_spec *spec, const char *path, dqs_error 
 /* Values instead of all that was there for this key, in sections too: "3" for one, "1,2,4" or "[1, 2, 4]" for a list, "0..9" for whole
  * numbers in a row. */
 dqs_status sweep_set(struct sweep_spec *spec, const char *key, const char *values, dqs_error *error);
-const struct sweep_axis *sweep_axis(const struct sweep_spec *spec, const char *key); /* general ones; or NULL */
+const struct sweep_axis *sweep_axis(const struct sweep_spec *spec,
+                                    const char *key); /* general ones; or NULL */
 /* malloc'd YAML that sweep_read takes for the same grid. */
 char *sweep_write(const struct sweep_spec *spec);
 void sweep_free(struct sweep_spec *spec);
@@ -55,12 +56,15 @@ struct sweep_run {
 struct sweep_plan {
     struct arena arena;
     const char *out;
-    int count;
+    int count, cells;
     struct sweep_run *runs; /* every cell's first seed, then every cell's second, ... */
 };
 
-/* Every run is checked as `dqs train` would, and against what its folder already holds. */
+/* Every run's options are checked, and against what its folder already holds. */
 dqs_status sweep_plan(struct sweep_plan *plan, const struct sweep_spec *spec, dqs_error *error);
+/* The rest of what `dqs train` would refuse: options that do not go together, a task that does not open. One run of
+ * each cell is built and dropped, which takes some hundredths of a second. */
+dqs_status sweep_check(const struct sweep_plan *plan, dqs_error *error);
 void sweep_plan_free(struct sweep_plan *plan);
 dqs_status sweep_run_config(struct config **config, const struct sweep_run *run, dqs_error *error);
 
@@ -75,12 +79,12 @@ struct sweep_state {
     bool begun;  /* there is a checkpoint to go on from */
     bool longer; /* it was finished with fewer steps than the plan has */
     long step;
-    double seconds;      /* of training so far */
-    double eta;          /* of a running one, seconds; NaN if unknown */
-    double eval_mean;    /* of its last evaluation, NaN before the first */
-    int failures;        /* tries that ended badly */
-    char owner[128];     /* who runs it */
-    char message[300];   /* of a failed one: the last line of its log */
+    double seconds;    /* of training so far */
+    double eta;        /* of a running one, seconds; NaN if unknown */
+    double eval_mean;  /* of its last evaluation, NaN before the first */
+    int failures;      /* tries that ended badly */
+    char owner[128];   /* who runs it */
+    char message[300]; /* of a failed one: the last line of its log */
     struct lease_view lease;
     struct lease_watch watch;
 };
@@ -102,17 +106,17 @@ typedef void sweep_watcher(void *user, enum sweep_event event, int run, const st
 struct sweep_work {
     const char *program; /* the executable to start runs with */
     int jobs, retries;
-    double patience;     /* of leases, seconds */
-    bool until_idle;     /* end when nothing is left to take, although others still work: on a cluster */
-    bool keep_failures;  /* do not try again what failed before */
+    double patience;        /* of leases, seconds */
+    bool until_idle;        /* end when nothing is left to take, although others still work: on a cluster */
+    bool keep_failures;     /* do not try again what failed before */
     sweep_watcher *watcher; /* may be NULL */
     void *user;
     /* Set by signal handlers: 1: stop the runs with their checkpoints and return DQS_STOPPED, 2: at once. */
     const volatile int *stop;
 };
 /* DQS_OK: nothing is left that this process could do. `states` has plan->count elements, zeroed. */
-dqs_status sweep_work(const struct sweep_work *work, const struct sweep_plan *plan, struct sweep_state *states,
-                      dqs_error *error);
+dqs_status sweep_work(const struct sweep_work *work, const struct sweep_plan *plan,
+                      struct sweep_state *states, dqs_error *error);
 /* The words of the command for a run, ending with NULL: `train` with everything, or `resume`. */
 char **sweep_command(struct arena *arena, const char *program, const struct sweep_run *run,
                      const struct sweep_state *state);
@@ -120,11 +124,11 @@ char **sweep_command(struct arena *arena, const char *program, const struct swee
 /* ---------------------------------------------------------------- the cluster */
 struct sweep_slurm {
     const char *program, *job_name;
-    const char *folder;             /* of the sweep, absolute: the tasks read its sweep.yaml */
-    const char *partition, *time;   /* NULL: the cluster's own */
+    const char *folder;           /* of the sweep, absolute: the tasks read its sweep.yaml */
+    const char *partition, *time; /* NULL: the cluster's own */
     int tasks, cpus, retries, patience;
-    int notice;                     /* seconds ahead of the time limit */
-    const char *const *extra;       /* further words for sbatch */
+    int notice;               /* seconds ahead of the time limit */
+    const char *const *extra; /* further words for sbatch */
     int n_extra;
 };
 /* malloc'd text of the job script. */

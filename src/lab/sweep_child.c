@@ -1,18 +1,14 @@
-/* sweep_child: starting programs. A run's process is in a group of its own, so that Ctrl-C reaches the sweep alone, and
- * is told to stop if the sweep dies. */
+/* sweep_child: starting programs. A run's process is in a group of its own, so that Ctrl-C reaches the sweep alone. */
 #define _GNU_SOURCE
 #include "sweep_child.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
 
 /* ---------------------------------------------------------------- the command of a run */
 
@@ -68,42 +64,66 @@ char **sweep_command(struct arena *arena, const char *program, const struct swee
 
 /* ---------------------------------------------------------------- processes */
 
-static void child_signals(void)
+struct start {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+};
+
+/* In a group of its own or not; with the signals as a fresh process has them. */
+static void start_begin(struct start *start, bool own_group)
 {
-    sigset_t none;
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        signal(numbers[i], SIG_DFL);
+    sigset_t none, usual;
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    sigemptyset(&usual);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaddset(&usual, numbers[i]);
+    posix_spawn_file_actions_init(&start->files);
+    posix_spawnattr_init(&start->attributes);
+    posix_spawnattr_setsigmask(&start->attributes, &none);
+    posix_spawnattr_setsigdefault(&start->attributes, &usual);
+    posix_spawnattr_setflags(&start->attributes, (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                         (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+    posix_spawn_file_actions_addopen(&start->files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+}
+
+static void start_end(struct start *start)
+{
+    posix_spawn_file_actions_destroy(&start->files);
+    posix_spawnattr_destroy(&start->attributes);
+}
+
+/* The environment with one more variable. */
+static char **environment_with(struct arena *arena, const char *pair)
+{
+    int n = 0;
+    while (environ[n])
+        n++;
+    char **all = arena_new(arena, char *, n + 2);
+    memcpy(all, environ, sizeof *all * (size_t)n);
+    all[n] = words_join(arena, pair, "", "");
+    return all;
 }
 
 pid_t child_start(char **words, const char *log_path, dqs_error *error)
 {
-    pid_t parent = getpid();
-    int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (log < 0) {
-        fail(error, DQS_E_IO, "%s: cannot write: %s", log_path, strerror(errno));
-        return -1;
-    }
-    pid_t pid = fork();
-    if (pid < 0)
-        fail(error, DQS_E_IO, "cannot start a process: %s; try fewer --jobs", strerror(errno));
-    if (pid == 0) {
-        int nothing = open("/dev/null", O_RDONLY);
-        setpgid(0, 0);
-#ifdef __linux__
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-#endif
-        child_signals();
-        if (getppid() != parent || nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
-            _exit(126);
-        execv(words[0], words);
-        dprintf(2, "dqs: %s: cannot be run: %s\n", words[0], strerror(errno));
-        _exit(127);
-    }
-    close(log);
-    return pid;
+    struct arena arena = {0};
+    struct start start;
+    char pair[64];
+    pid_t pid = -1;
+    snprintf(pair, sizeof pair, CHILD_OF "=%ld", (long)getpid());
+    start_begin(&start, true);
+    posix_spawn_file_actions_addopen(&start.files, STDOUT_FILENO, log_path, O_WRONLY | O_CREAT | O_APPEND,
+                                     0666);
+    posix_spawn_file_actions_adddup2(&start.files, STDOUT_FILENO, STDERR_FILENO);
+    int problem =
+        posix_spawn(&pid, words[0], &start.files, &start.attributes, words, environment_with(&arena, pair));
+    start_end(&start);
+    arena_free(&arena);
+    if (problem == 0)
+        return pid;
+    fail(error, DQS_E_IO, "%s: cannot be started with the log %s: %s", words[0], log_path, strerror(problem));
+    return -1;
 }
 
 /* What the pipe holds, up to its end; more than fits is read and dropped, so that the writer can end. */
@@ -127,27 +147,26 @@ static void drain(int fd, char *output, size_t size)
 
 dqs_status sweep_run_program(const char *const *words, char *output, size_t size, dqs_error *error)
 {
+    struct start start;
     int ends[2], status = -1;
+    pid_t pid = -1;
     output[0] = 0;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return fail(error, DQS_E_IO, "%s: cannot be run: %s", words[0], strerror(errno));
-    pid_t pid = fork();
-    if (pid == 0) {
-        child_signals();
-        if (dup2(ends[1], 1) < 0 || dup2(ends[1], 2) < 0)
-            _exit(126);
-        execvp(words[0], (char *const *)words);
-        dprintf(2, "%s", strerror(errno));
-        _exit(127);
-    }
+    start_begin(&start, false);
+    posix_spawn_file_actions_adddup2(&start.files, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&start.files, ends[1], STDERR_FILENO);
+    int problem =
+        posix_spawnp(&pid, words[0], &start.files, &start.attributes, (char *const *)words, environ);
+    start_end(&start);
     close(ends[1]);
-    if (pid > 0)
+    if (problem == 0)
         drain(ends[0], output, size);
     close(ends[0]);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    if (problem)
+        return fail(error, DQS_E_IO, "%s: cannot be run: %s; is it installed?", words[0], strerror(problem));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    if (pid < 0)
-        return fail(error, DQS_E_IO, "%s: cannot be run: %s", words[0], strerror(errno));
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return fail(error, DQS_E_IO, "%s failed: %.300s", words[0], output[0] ? output : "it said nothing");
     return DQS_OK;

@@ -77,7 +77,8 @@ static dqs_status add_value(struct sweep_spec *spec, struct sweep_axis *axis, co
 }
 
 /* "0..9" stands for the whole numbers between. */
-static dqs_status spread_range(struct sweep_spec *spec, struct sweep_axis *axis, bool *spread, dqs_error *error)
+static dqs_status spread_range(struct sweep_spec *spec, struct sweep_axis *axis, bool *spread,
+                               dqs_error *error)
 {
     char first[32], number[32];
     long low, high;
@@ -90,7 +91,8 @@ static dqs_status spread_range(struct sweep_spec *spec, struct sweep_axis *axis,
     if (!number_read_long(first, &low) || !number_read_long(dots + 2, &high))
         return DQS_OK;
     if (low > high || high - low >= VALUES_LIMIT || low < -VALUES_LIMIT * 1000L)
-        return fail(error, DQS_E_FORMAT, "%s: %.60s is no range of 1 to %d numbers", axis->key, text, VALUES_LIMIT);
+        return fail(error, DQS_E_FORMAT, "%s: %.60s is no range of 1 to %d numbers", axis->key, text,
+                    VALUES_LIMIT);
     axis->count = 0;
     for (long i = low; i <= high; i++) {
         int n = snprintf(number, sizeof number, "%ld", i);
@@ -107,7 +109,8 @@ static dqs_status count_seeds(struct sweep_spec *spec, struct sweep_axis *axis, 
     char range[64];
     bool spread;
     if (!number_read_long(axis->values[0], &n) || n < 1 || n > VALUES_LIMIT)
-        return fail(error, DQS_E_FORMAT, "seeds: '%.60s' is no number of seeds; try 3, [0, 5] or 0..9", axis->values[0]);
+        return fail(error, DQS_E_FORMAT, "seeds: '%.60s' is no number of seeds; try 3, [0, 5] or 0..9",
+                    axis->values[0]);
     int length = snprintf(range, sizeof range, "0..%ld", n - 1);
     axis->count = 0;
     TRY(add_value(spec, axis, range, (size_t)length, error));
@@ -124,9 +127,11 @@ static dqs_status finish_axis(struct sweep_spec *spec, struct sweep_axis *axis, 
     if (!strcmp(axis->key, "seeds") && !axis->is_list && !spread)
         TRY(count_seeds(spec, axis, error));
     for (int i = 0; i < axis->count; i++)
-        for (int k = 0; k < i && axis->count <= 1000; k++) /* longer lists come from ranges, or are found by folder */
+        for (int k = 0; k < i && axis->count <= 1000;
+             k++) /* longer lists come from ranges, or are found by folder */
             if (!strcmp(axis->values[i], axis->values[k]))
-                return fail(error, DQS_E_FORMAT, "%s: %.60s stands there twice; keep one", axis->key, axis->values[i]);
+                return fail(error, DQS_E_FORMAT, "%s: %.60s stands there twice; keep one", axis->key,
+                            axis->values[i]);
     return DQS_OK;
 }
 
@@ -134,15 +139,17 @@ static dqs_status check_key(const struct sweep_axis *axis, dqs_error *error)
 {
     static const struct {
         const char *wrong, *right;
-    } words[] = {{"seed", "seeds: 3, [0, 5] or 0..9"}, {"task", "tasks: [pendulum, gmm]"}, {"env", "tasks: [pendulum, gmm]"},
-                 {"envs", "tasks: [pendulum, gmm]"},   {"algo", "algos: [dqs, sac]"},      {"name", "out: FOLDER"}};
+    } words[] = {{"seed", "seeds: 3, [0, 5] or 0..9"}, {"task", "tasks: [pendulum, gmm]"},
+                 {"env", "tasks: [pendulum, gmm]"},    {"envs", "tasks: [pendulum, gmm]"},
+                 {"algo", "algos: [dqs, sac]"},        {"name", "out: FOLDER"}};
     static const char *const whole[] = {"tasks", "algos", "seeds", "out"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcmp(axis->key, words[i].wrong))
             return fail(error, DQS_E_FORMAT, "%s: not a key of a sweep; write %s", axis->key, words[i].right);
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (axis->section && !strcmp(axis->key, whole[i]))
-            return fail(error, DQS_E_FORMAT, "%s: stands outside of sections, not in %.60s", axis->key, axis->section);
+            return fail(error, DQS_E_FORMAT, "%s: stands outside of sections, not in %.60s", axis->key,
+                        axis->section);
     return DQS_OK;
 }
 
@@ -157,7 +164,8 @@ static dqs_status new_axis(struct sweep_spec *spec, struct sweep_axis **axis, co
     **axis = (struct sweep_axis){.key = keep(spec, key, length), .section = section};
     const struct sweep_axis *before = find(spec, (*axis)->key, section);
     if (before)
-        return fail(error, DQS_E_FORMAT, "%s: was already there in line %d; keep one", before->key, before->line);
+        return fail(error, DQS_E_FORMAT, "%s: was already there in line %d; keep one", before->key,
+                    before->line);
     if (!config_is_text((*axis)->key))
         return fail(error, DQS_E_FORMAT, "a key is not plain UTF-8 text");
     return check_key(*axis, error);
@@ -181,7 +189,8 @@ static dqs_status advance(struct reader *r, dqs_error *error)
     r->line = (int)(r->have ? r->event.start_mark.line : r->parser.problem_mark.line) + 1;
     if (!r->have)
         return fail(error, DQS_E_FORMAT, "%s", r->parser.problem ? r->parser.problem : "not YAML");
-    if (r->event.type == YAML_SCALAR_EVENT && memchr(r->event.data.scalar.value, 0, r->event.data.scalar.length))
+    if (r->event.type == YAML_SCALAR_EVENT &&
+        memchr(r->event.data.scalar.value, 0, r->event.data.scalar.length))
         return fail(error, DQS_E_FORMAT, "a zero byte");
     return DQS_OK;
 }
@@ -201,7 +210,8 @@ static dqs_status take_value(struct reader *r, struct sweep_axis *axis, dqs_erro
 {
     if (r->event.type != YAML_SCALAR_EVENT)
         return unexpected(r, "a value", error);
-    return add_value(r->spec, axis, (const char *)r->event.data.scalar.value, r->event.data.scalar.length, error);
+    return add_value(r->spec, axis, (const char *)r->event.data.scalar.value, r->event.data.scalar.length,
+                     error);
 }
 
 static dqs_status read_values(struct reader *r, struct sweep_axis *axis, dqs_error *error)
@@ -230,12 +240,13 @@ static dqs_status read_mapping(struct reader *r, const char *section, dqs_error 
             return DQS_OK;
         if (r->event.type != YAML_SCALAR_EVENT)
             return unexpected(r, "a key", error);
-        TRY(new_axis(r->spec, &axis, (const char *)r->event.data.scalar.value, r->event.data.scalar.length, section,
-                     error));
+        TRY(new_axis(r->spec, &axis, (const char *)r->event.data.scalar.value, r->event.data.scalar.length,
+                     section, error));
         axis->line = r->line;
         TRY(advance(r, error));
         if (r->event.type == YAML_MAPPING_START_EVENT && !section) {
-            TRY(read_mapping(r, axis->key, error)); /* takes the axis' place: a section has no values of its own */
+            TRY(read_mapping(r, axis->key,
+                             error)); /* takes the axis' place: a section has no values of its own */
             continue;
         }
         r->spec->n_axes++;
@@ -277,7 +288,8 @@ static dqs_status take_out(struct sweep_spec *spec, dqs_error *error)
     return DQS_OK;
 }
 
-dqs_status sweep_read(struct sweep_spec *spec, const char *text, size_t size, const char *label, dqs_error *error)
+dqs_status sweep_read(struct sweep_spec *spec, const char *text, size_t size, const char *label,
+                      dqs_error *error)
 {
     char out[1024];
     dqs_error inner = {0};
@@ -314,7 +326,8 @@ dqs_status sweep_read_file(struct sweep_spec *spec, const char *path, dqs_error 
     if (folder) {
         snprintf(inside, sizeof inside, "%.1000s/sweep.yaml", path);
         if (!file_exists(inside))
-            return fail(error, DQS_E_IO, "%s: has no sweep.yaml; name the file of a sweep, or the folder of one", path);
+            return fail(error, DQS_E_IO,
+                        "%s: has no sweep.yaml; name the file of a sweep, or the folder of one", path);
     }
     TRY(file_read(folder ? inside : path, &text, &size, error));
     dqs_status status = sweep_read(spec, text, size, folder ? inside : path, error);

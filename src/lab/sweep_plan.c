@@ -4,6 +4,7 @@
 #include "env.h"
 #include "file.h"
 #include "number.h"
+#include "run.h"
 #include "sweep.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -34,8 +35,8 @@ static const char *keep(struct arena *arena, const char *text)
 }
 
 /* The place in the file, if there is one, before what went wrong. */
-static dqs_status at(const struct builder *b, const struct sweep_axis *axis, dqs_status status, const dqs_error *inner,
-                     dqs_error *error)
+static dqs_status at(const struct builder *b, const struct sweep_axis *axis, dqs_status status,
+                     const dqs_error *inner, dqs_error *error)
 {
     if (axis && axis->line > 0)
         return fail(error, status, "%.200s:%d: %s", b->spec->label, axis->line, inner->message);
@@ -50,7 +51,8 @@ static bool is_grid_key(const char *key)
 }
 
 /* General axes, then those of sections; of two for one key the later counts, in the place of the first. */
-static int choose_axes(const struct builder *b, const struct sweep_axis **chosen, const char *task, const char *algo)
+static int choose_axes(const struct builder *b, const struct sweep_axis **chosen, const char *task,
+                       const char *algo)
 {
     int n = 0;
     for (int pass = 0; pass < 2; pass++)
@@ -70,8 +72,8 @@ static int choose_axes(const struct builder *b, const struct sweep_axis **chosen
     return n;
 }
 
-static dqs_status check_sections(const struct builder *b, const struct sweep_axis *tasks, const struct sweep_axis *algos,
-                                 dqs_error *error)
+static dqs_status check_sections(const struct builder *b, const struct sweep_axis *tasks,
+                                 const struct sweep_axis *algos, dqs_error *error)
 {
     for (int i = 0; i < b->spec->n_axes; i++) {
         const struct sweep_axis *axis = &b->spec->axes[i];
@@ -80,10 +82,12 @@ static dqs_status check_sections(const struct builder *b, const struct sweep_axi
             known = !strcmp(axis->section, tasks->values[k]);
         for (int k = 0; !known && k < algos->count; k++)
             known = !strcmp(axis->section, algos->values[k]);
-        known = known || env_find(axis->section) || algo_find(axis->section); /* a part of the sweep leaves it out */
+        known = known || env_find(axis->section) ||
+                algo_find(axis->section); /* a part of the sweep leaves it out */
         if (!known)
-            return fail(error, DQS_E_FORMAT, "%.200s:%d: the section %.60s is neither a task nor an algorithm",
-                        b->spec->label, axis->line, axis->section);
+            return fail(error, DQS_E_FORMAT,
+                        "%.200s:%d: the section %.60s is neither a task nor an algorithm", b->spec->label,
+                        axis->line, axis->section);
     }
     return DQS_OK;
 }
@@ -114,7 +118,8 @@ static dqs_status configure(const struct builder *b, struct config *config, cons
     return DQS_OK;
 }
 
-static void name_cell(struct builder *b, struct cell *cell, const struct sweep_axis **axes, const int *choice, int n)
+static void name_cell(struct builder *b, struct cell *cell, const struct sweep_axis **axes, const int *choice,
+                      int n)
 {
     char name[512] = "";
     append_clean(name, sizeof name, cell->preset);
@@ -128,8 +133,8 @@ static void name_cell(struct builder *b, struct cell *cell, const struct sweep_a
     cell->variant = keep(&b->plan->arena, name);
 }
 
-static void add_cell(struct builder *b, const struct config *config, const struct sweep_axis **axes, const int *choice,
-                     int n)
+static void add_cell(struct builder *b, const struct config *config, const struct sweep_axis **axes,
+                     const int *choice, int n)
 {
     struct arena *arena = &b->plan->arena;
     struct cell *cell = &b->cells[b->n_cells++];
@@ -146,17 +151,19 @@ static void add_cell(struct builder *b, const struct config *config, const struc
 }
 
 /* All combinations of the axes' values, the last axis fastest. */
-static dqs_status cross(struct builder *b, const char *task, const char *algo, const struct sweep_axis *task_axis,
-                        dqs_error *error)
+static dqs_status cross(struct builder *b, const char *task, const char *algo,
+                        const struct sweep_axis *task_axis, dqs_error *error)
 {
-    const struct sweep_axis **axes = arena_new(&b->plan->arena, const struct sweep_axis *, b->spec->n_axes + 1);
+    const struct sweep_axis **axes =
+        arena_new(&b->plan->arena, const struct sweep_axis *, b->spec->n_axes + 1);
     int n = choose_axes(b, axes, task, algo), *choice = arena_new(&b->plan->arena, int, n + 1);
     const char *kept = keep(&b->plan->arena, task);
     double runs = b->seeds;
     for (int i = 0; i < n; i++)
         runs *= axes[i]->count;
     if (runs + (double)b->n_cells * b->seeds > RUNS_LIMIT)
-        return fail(error, DQS_E_FORMAT, "%.200s: more than %d runs; cut it into several sweeps", b->spec->label, RUNS_LIMIT);
+        return fail(error, DQS_E_FORMAT, "%.200s: more than %d runs; cut it into several sweeps",
+                    b->spec->label, RUNS_LIMIT);
     for (bool more = true; more;) {
         struct config *config;
         dqs_error inner = {0};
@@ -208,7 +215,8 @@ static dqs_status add_run(struct builder *b, const struct cell *cell, long seed,
 
 static int by_folder(const void *a, const void *b)
 {
-    return strcmp((*(const struct sweep_run *const *)a)->folder, (*(const struct sweep_run *const *)b)->folder);
+    return strcmp((*(const struct sweep_run *const *)a)->folder,
+                  (*(const struct sweep_run *const *)b)->folder);
 }
 
 static dqs_status check_folders(const struct builder *b, dqs_error *error)
@@ -220,7 +228,8 @@ static dqs_status check_folders(const struct builder *b, dqs_error *error)
     qsort(sorted, (size_t)plan->count, sizeof *sorted, by_folder);
     for (int i = 1; i < plan->count; i++)
         if (!strcmp(sorted[i]->folder, sorted[i - 1]->folder))
-            return fail(error, DQS_E_FORMAT, "%.200s: two runs would share the folder %.200s; change one of their values",
+            return fail(error, DQS_E_FORMAT,
+                        "%.200s: two runs would share the folder %.200s; change one of their values",
                         b->spec->label, sorted[i]->folder);
     return DQS_OK;
 }
@@ -230,12 +239,13 @@ static dqs_status add_runs(struct builder *b, const struct sweep_axis *seeds, dq
     static const char *const first = "0";
     const char *const *values = seeds ? seeds->values : &first;
     int n = b->seeds;
+    b->plan->cells = b->n_cells;
     b->plan->runs = arena_new(&b->plan->arena, struct sweep_run, b->n_cells * n);
     for (int i = 0; i < n; i++) {
         long seed;
         if (!number_read_long(values[i], &seed) || seed < 0)
-            return fail(error, DQS_E_FORMAT, "%.200s:%d: seeds: '%.60s' is not a whole number from 0", b->spec->label,
-                        seeds->line, values[i]);
+            return fail(error, DQS_E_FORMAT, "%.200s:%d: seeds: '%.60s' is not a whole number from 0",
+                        b->spec->label, seeds->line, values[i]);
         for (int k = 0; k < b->n_cells; k++)
             TRY(add_run(b, &b->cells[k], seed, error));
     }
@@ -269,11 +279,12 @@ static bool may_differ(const struct option *row, const char *was, const char *is
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!strcmp(row->key, keys[i]))
             return true;
-    return !strcmp(row->key, "steps") && number_read_long(was, &before) && number_read_long(is, &now) && before < now;
+    return !strcmp(row->key, "steps") && number_read_long(was, &before) && number_read_long(is, &now) &&
+           before < now;
 }
 
-static dqs_status compare(const struct sweep_run *run, const struct config *planned, const struct config *found,
-                          dqs_error *error)
+static dqs_status compare(const struct sweep_run *run, const struct config *planned,
+                          const struct config *found, dqs_error *error)
 {
     char was[OPTION_TEXT_SIZE], is[OPTION_TEXT_SIZE];
     for (int i = 0; i < planned->rows; i++) {
@@ -283,9 +294,10 @@ static dqs_status compare(const struct sweep_run *run, const struct config *plan
         option_get(row, a, is, sizeof is);
         option_get(row, b, was, sizeof was);
         if (strcmp(is, was) && !may_differ(row, was, is))
-            return fail(error, DQS_E_MISMATCH,
-                        "%.200s: was made with %s=%.60s, the sweep says %.60s; move it away, or choose another `out`",
-                        run->folder, row->key, was, is);
+            return fail(
+                error, DQS_E_MISMATCH,
+                "%.200s: was made with %s=%.60s, the sweep says %.60s; move it away, or choose another `out`",
+                run->folder, row->key, was, is);
     }
     return DQS_OK;
 }
@@ -306,8 +318,9 @@ static dqs_status check_existing(const struct sweep_run *run, dqs_error *error)
         status = sweep_run_config(&planned, run, error);
     if (status == DQS_OK && (planned->algo != found->algo || strcmp(planned->env->name, found->env->name) ||
                              strcmp(planned->preset, found->preset)))
-        status = fail(error, DQS_E_MISMATCH, "%.200s: holds %s on %s, preset %s; move it away, or choose another `out`",
-                      run->folder, found->algo->name, found->env->name, found->preset);
+        status = fail(error, DQS_E_MISMATCH,
+                      "%.200s: holds %s on %s, preset %s; move it away, or choose another `out`", run->folder,
+                      found->algo->name, found->env->name, found->preset);
     if (status == DQS_OK)
         status = compare(run, planned, found, error);
     config_free(planned);
@@ -359,6 +372,25 @@ dqs_status sweep_plan(struct sweep_plan *plan, const struct sweep_spec *spec, dq
     if (status != DQS_OK)
         sweep_plan_free(plan);
     return status;
+}
+
+dqs_status sweep_check(const struct sweep_plan *plan, dqs_error *error)
+{
+    dqs_error inner = {0};
+    char path[1024];
+    for (int i = 0; i < plan->cells; i++) {
+        const struct sweep_run *run = &plan->runs[i];
+        struct config *config;
+        snprintf(path, sizeof path, "%s/checkpoint.safetensors", run->folder);
+        if (file_exists(path)) /* it was built before */
+            continue;
+        TRY(sweep_run_config(&config, run, error));
+        dqs_status status = run_check(config, &inner);
+        config_free(config);
+        if (status != DQS_OK)
+            return fail(error, status, "%.150s: %.300s", run->name, inner.message);
+    }
+    return DQS_OK;
 }
 
 void sweep_plan_free(struct sweep_plan *plan)

@@ -74,7 +74,8 @@ dqs_status sweep_slurm_submit(const struct sweep_slurm *s, char *job, size_t siz
     char *text = sweep_slurm_script(s);
     if (!text)
         return fail(error, DQS_E_MEMORY, "sweep: out of memory");
-    snprintf(folder, sizeof folder, "%.1050s/slurm", s->folder); /* Slurm does not make the folder of its logs */
+    snprintf(folder, sizeof folder, "%.1050s/slurm",
+             s->folder); /* Slurm does not make the folder of its logs */
     snprintf(path, sizeof path, "%s/job.sh", folder);
     dqs_status status = file_make_folders(folder, error);
     if (status == DQS_OK)
@@ -90,7 +91,8 @@ dqs_status sweep_slurm_submit(const struct sweep_slurm *s, char *job, size_t siz
 dqs_status sweep_slurm_requeue(dqs_error *error)
 {
     char job[200], output[300];
-    const char *id = getenv("SLURM_JOB_ID"), *array = getenv("SLURM_ARRAY_JOB_ID"), *task = getenv("SLURM_ARRAY_TASK_ID");
+    const char *id = getenv("SLURM_JOB_ID"), *array = getenv("SLURM_ARRAY_JOB_ID"),
+               *task = getenv("SLURM_ARRAY_TASK_ID");
     if (!id)
         return fail(error, DQS_E_USAGE, "not inside a Slurm job: start it again to go on");
     /* The last task of an array has the array's own number: by that alone the whole array would be queued again. */

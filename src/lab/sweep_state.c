@@ -204,7 +204,8 @@ void sweep_look(struct sweep_state *state, const struct sweep_run *run, int retr
 }
 
 /* Seconds a step: of the run itself, of runs of the same task and algorithm, of any. */
-static double pace_of(const struct sweep_plan *plan, const struct sweep_state *states, const struct sweep_run *run)
+static double pace_of(const struct sweep_plan *plan, const struct sweep_state *states,
+                      const struct sweep_run *run)
 {
     double like[2] = {0}, all[2] = {0}; /* seconds, steps */
     for (int i = 0; i < plan->count; i++) {
@@ -221,7 +222,8 @@ static double pace_of(const struct sweep_plan *plan, const struct sweep_state *s
     return like[1] > 0 ? like[0] / like[1] : all[1] > 0 ? all[0] / all[1] : NAN;
 }
 
-void sweep_count(struct sweep_count *count, const struct sweep_plan *plan, const struct sweep_state *states, int jobs)
+void sweep_count(struct sweep_count *count, const struct sweep_plan *plan, const struct sweep_state *states,
+                 int jobs)
 {
     enum { MANY = 1000 }; /* beyond, one pace for all: the sums below are over all runs, for each run */
     double left = 0, longest = 0, pace = NAN;
@@ -233,7 +235,8 @@ void sweep_count(struct sweep_count *count, const struct sweep_plan *plan, const
         if (states[i].phase == SWEEP_DONE || states[i].phase == SWEEP_FAILED)
             continue;
         /* Neighbours in the plan differ in task or algorithm; only then is the pace summed anew. */
-        if (!last || (plan->count <= MANY && (strcmp(last->task, run->task) || strcmp(last->algo, run->algo))))
+        if (!last ||
+            (plan->count <= MANY && (strcmp(last->task, run->task) || strcmp(last->algo, run->algo))))
             pace = pace_of(plan, states, run);
         last = run;
         double own = states[i].phase == SWEEP_RUNNING && !isnan(states[i].eta)

@@ -359,8 +359,8 @@ static void wind_up(struct worker *w)
     }
 }
 
-dqs_status sweep_work(const struct sweep_work *work, const struct sweep_plan *plan, struct sweep_state *states,
-                      dqs_error *error)
+dqs_status sweep_work(const struct sweep_work *work, const struct sweep_plan *plan,
+                      struct sweep_state *states, dqs_error *error)
 {
     struct worker w = {.work = work, .plan = plan, .states = states};
     w.slots = calloc((size_t)work->jobs, sizeof *w.slots);

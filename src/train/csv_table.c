@@ -72,8 +72,8 @@ static void put_rows(struct csv_table *table, struct file_writer *writer, const 
 
 /* Replaces the file by one with the columns known now and those rows of `text` (NULL: none) that are to be
  * kept: `most` at most, none beyond keep_step. */
-static dqs_status write_anew(struct csv_table *table, const char *text, int columns, long keep_step, long most,
-                             dqs_error *error)
+static dqs_status write_anew(struct csv_table *table, const char *text, int columns, long keep_step,
+                             long most, dqs_error *error)
 {
     struct file_writer writer;
     TRY(file_begin(&writer, table->file.path, error));

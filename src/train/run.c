@@ -99,7 +99,7 @@ static dqs_status save(struct run *run, const char *file, int kinds, dqs_error *
     char path[RUN_PATH_SIZE], text[8][NUMBER_TEXT_SIZE];
     const dqs_spec *spec = &run->envs->spec;
     struct metrics_rows rows = metrics_rows(run->metrics);
-    const long whole[] = {spec->obs_dim,    spec->act_dim, spec->terminates,
+    const long whole[] = {spec->obs_dim,   spec->act_dim, spec->terminates,
                           run->count.step, rows.progress, rows.evaluations};
     for (int i = 0; i < 6; i++)
         snprintf(text[i], sizeof text[i], "%ld", whole[i]);
@@ -323,6 +323,17 @@ dqs_status run_create(struct run **out, const struct config *config, dqs_error *
     if (status == DQS_OK)
         status = start(run, error);
     return hand_over(out, run, status);
+}
+
+dqs_status run_check(const struct config *config, dqs_error *error)
+{
+    struct config *own;
+    struct run *run = NULL;
+    TRY(config_clone(&own, config, error));
+    own->value.run.threads = 1;
+    dqs_status status = build(&run, own, error);
+    run_free(run);
+    return status;
 }
 
 /* ---------------------------------------------------------------- resuming */

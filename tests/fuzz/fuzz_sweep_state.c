@@ -15,7 +15,8 @@ static void demand(bool kept)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"progress.csv", "evaluations.csv", "DONE", "config.yaml", "failures.txt", "lease-7"};
+    static const char *const names[] = {"progress.csv", "evaluations.csv", "DONE",
+                                        "config.yaml",  "failures.txt",    "lease-7"};
     static char folder[64];
     char path[200];
     if (!folder[0]) {
@@ -27,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(path, sizeof path, "%s/%s", folder, names[data[0] % (sizeof names / sizeof *names)]);
     FILE *file = fopen(path, "wb");
     demand(file && fwrite(data + 1, 1, size - 1, file) == size - 1 && fclose(file) == 0);
-    struct sweep_run run = {.task = "pendulum", .algo = "dqs", .preset = "default", .name = "x", .folder = folder, .steps = 1000};
+    struct sweep_run run = {
+        .task = "pendulum", .algo = "dqs", .preset = "default", .name = "x", .folder = folder, .steps = 1000};
     struct sweep_state state = {0};
     struct sweep_plan plan = {.count = 1, .runs = &run};
     struct sweep_count count;
