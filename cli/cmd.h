@@ -9,8 +9,11 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 int cmd_train(int argc, char **argv);
 int cmd_resume(int argc, char **argv);
+int cmd_sweep(int argc, char **argv);
+int cmd_ablate(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_envs(int argc, char **argv);
 int cmd_algos(int argc, char **argv);

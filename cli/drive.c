@@ -4,11 +4,16 @@
 #include "cmd.h"
 #include "live.h"
 #include "result.h"
+#include "sweep_child.h"
 #include "terminal.h"
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 /* A signal handler has no argument of its own: the only mutable globals of the command line. */
 static dqs_run *volatile handled_run;
@@ -50,6 +55,19 @@ static void signals_take(dqs_run *run, struct sigaction *before, bool terminal)
     }
 }
 
+/* A run that a sweep started ends with it: nobody would be there to wait for it or to show it. */
+static void follow_sweep(dqs_run *run)
+{
+    const char *sweep = getenv(CHILD_OF);
+    if (!sweep)
+        return;
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+    if (getppid() != strtol(sweep, NULL, 10)) /* it was gone before we asked */
+        dqs_run_stop(run);
+}
+
 static void signals_give_back(const struct sigaction *before)
 {
     for (int i = 0; i < SIGNALS; i++)
@@ -82,6 +100,7 @@ int drive_to_end(dqs_run *run, bool json, bool quiet)
     live_begin(&live, run, quiet);
     dqs_run_watch(run, live_watch, &live);
     signals_take(run, before, live.redraw);
+    follow_sweep(run);
     dqs_status status = dqs_run_step(run, -1, &error);
     signals_give_back(before);
     dqs_run_watch(run, NULL, NULL);

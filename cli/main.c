@@ -2,6 +2,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "terminal.h"
+#include "text.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,8 +16,11 @@ struct verb {
 static const struct verb verbs[] = {
     {"train", "learn a task and keep everything in a run folder", cmd_train},
     {"resume", "go on with a run where its last checkpoint stands", cmd_resume},
+    {"sweep", "train every run of a grid, side by side or on Slurm", cmd_sweep},
+    {"ablate", "what one option is worth: a sweep over its values, table and figure", cmd_ablate},
     {"eval", "measure the policy of a run", cmd_eval},
     {"plot", "draw the pictures of a run", cmd_plot},
+    {"report", "tables and statistics of many runs, beside what was published", cmd_report},
     {"render", "film episodes of a policy, or a task", cmd_render},
     {"envs", "list the tasks", cmd_envs},
     {"algos", "list the algorithms", cmd_algos},
@@ -44,6 +48,7 @@ int complain(int exit_code, const char *format, ...)
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
+    text_clean(line, true);
     fprintf(stderr, "dqs: %s\n", line);
     return exit_code;
 }

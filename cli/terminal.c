@@ -37,6 +37,12 @@ int terminal_width(FILE *stream)
     return width > 0 ? width : 80;
 }
 
+int terminal_height(FILE *stream)
+{
+    struct winsize size;
+    return !ioctl(fileno(stream), TIOCGWINSZ, &size) && size.ws_row > 0 ? size.ws_row : 24;
+}
+
 const char *terminal_style(FILE *stream, enum terminal_styling style)
 {
     static const char *const sequences[] = {"\033[0m", "\033[1m", "\033[2m", "\033[32m"};

@@ -10,7 +10,8 @@ enum terminal_styling { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_GOOD };
 
 bool terminal_is_live(FILE *stream); /* a terminal that understands carriage return and erase */
 bool terminal_is_utf8(void);
-int terminal_width(FILE *stream); /* columns; 0 if it is no terminal: do not wrap */
+int terminal_width(FILE *stream);  /* columns; 0 if it is no terminal: do not wrap */
+int terminal_height(FILE *stream); /* lines; 24 if it does not tell */
 /* The escape sequence, or "" where colour is not wanted (NO_COLOR, TERM=dumb, not a terminal). */
 const char *terminal_style(FILE *stream, enum terminal_styling style);
 

@@ -187,7 +187,7 @@ def test_version():
     (["eval"], "missing RUN"),
     (["resume"], "missing RUN"),
     (["resume", "somewhere", "--steps", "few"], "--steps"),
-    (["plot"], "missing RUN"),
+    (["plot"], "missing DIR"),
     (["plot", "a", "b", "--out", "c"], "--out"),
     (["options", "nothing"], "nothing"),
     (["options", "--json", "--markdown"], "exclude"),
@@ -537,6 +537,29 @@ def test_kill_and_resume_equals_never_killed(env, tmp_path):
     for name in ("progress.csv", "evaluations.csv"):
         steps = csv_steps(killed / name)
         assert steps == sorted(steps) == csv_steps(whole / name), name
+
+
+def csv_untimed(path):
+    """The rows without what the clock says."""
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    keep = [i for i, name in enumerate(rows[0]) if not name.startswith("time/") and not name.endswith("seconds")]
+    return [[row[0], *(row[i] for i in keep)] for row in rows]
+
+
+def test_killed_between_the_last_checkpoint_and_done(copy):
+    """The last evaluation is made again then, and must not stand in the tables twice."""
+    before = {name: csv_untimed(copy / name) for name in ("progress.csv", "evaluations.csv")}
+    (copy / "DONE").unlink()
+    assert dqs("resume", copy, "--quiet").returncode == 0
+    assert {name: csv_untimed(copy / name) for name in before} == before
+    # A longer run keeps the evaluation of its first end, also when it is killed before its next checkpoint.
+    child = start("resume", copy, "--steps", 10_000_000, "--quiet")
+    assert wait_for(lambda: not (copy / "DONE").exists())
+    child.kill()
+    child.communicate()
+    assert dqs("resume", copy, "--steps", 450, "--quiet").returncode == 0
+    rows = csv_untimed(copy / "evaluations.csv")
+    assert rows[:-1] == before["evaluations.csv"] and rows[-1][0] == "450"
 
 
 @pytest.mark.parametrize("algo", ALGOS)

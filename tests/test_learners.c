@@ -265,6 +265,42 @@ static void test_exact(void **state)
     }
 }
 
+/* T log mean exp(Q/T) of the same critics falls from the best action's value to the mean as T grows. */
+static void test_soft_value(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *algo, *settings, *temperature;
+    } rows[] = {{"dqs", "critic_width=48 score_width=64 embed=16 batch=140 temperature=fixed", "T"},
+                {"sac", "width=48 batch=140 temperature=fixed", "alpha"}};
+    static const char *const temperatures[] = {"0.001", "0.01", "0.1", "100"};
+    enum { STATES = 150, KINDS = COUNT(temperatures) }; /* more than a batch */
+    float obs[STATES * 3], value[KINDS][STATES];
+    fill_normal(obs, COUNT(obs), 3);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct agent a;
+        dqs_error error = {0};
+        for (int k = 0; k < KINDS; k++) {
+            char settings[200];
+            snprintf(settings, sizeof settings, "%s %s=%s", rows[i].settings, rows[i].temperature,
+                     temperatures[k]);
+            agent_create(&a, rows[i].algo, "auto", 1, 2, NULL, settings);
+            assert_int_equal(a.algo->soft_value(a.self, value[k], obs, STATES, &error), DQS_OK);
+            agent_free(&a);
+        }
+        for (int k = 1; k < KINDS; k++)
+            for (int s = 0; s < STATES; s++)
+                assert_true(value[k][s] < value[k - 1][s] && value[k][s] > value[k - 1][s] - 5);
+        agent_create(&a, rows[i].algo, "auto", 1, 4, NULL, rows[i].settings);
+        assert_int_equal(a.algo->soft_value(a.self, value[0], obs, 1, &error), DQS_E_UNSUPPORTED);
+        agent_free(&a);
+    }
+    struct agent policy; /* that of sac has no critics */
+    agent_create(&policy, "sac", "auto", 1, 2, &(struct algo_setup){.act_only = true}, rows[1].settings);
+    assert_int_equal(policy.algo->soft_value(policy.self, value[0], obs, 1, NULL), DQS_E_UNSUPPORTED);
+    agent_free(&policy);
+}
+
 /* ---------------------------------------------------------------- options */
 static void test_refusals(void **state)
 {
@@ -305,14 +341,14 @@ int main(void)
 {
 #if defined(__SANITIZE_THREAD__) /* which is slow, and looks at one thing */
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads)};
-    (void)test_no_allocations, (void)test_resume, (void)test_act_only, (void)test_exact, (void)test_refusals,
-        (void)test_presets;
+    (void)test_no_allocations, (void)test_resume, (void)test_act_only, (void)test_exact,
+        (void)test_soft_value, (void)test_refusals, (void)test_presets;
 #else
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_allocations), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_resume),         cmocka_unit_test(test_act_only),
-        cmocka_unit_test(test_exact),          cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_exact),          cmocka_unit_test(test_soft_value),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_presets),
     };
 #endif
     return cmocka_run_group_tests(tests, NULL, NULL);

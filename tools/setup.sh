@@ -11,6 +11,7 @@ die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 have_library() { have pkg-config && pkg-config --exists "$1"; }
 
+have_daemon() { PATH=$PATH:/sbin:/usr/sbin have "$1"; }
 have_runtime() { PATH=$PATH:/sbin:/usr/sbin ldconfig -p | grep "$1" >/dev/null; }
 
 # Prints the packages (Debian names) whose work cannot be done yet. Things are tried rather than looked up in a
@@ -35,6 +36,10 @@ missing_packages() {
         find_python >/dev/null || echo python3-venv
         [ -e /usr/include/mujoco/mujoco.h ] || echo libmujoco-dev # the old one: the tests build with it too
         have ffmpeg || echo ffmpeg # `dqs render` and what it draws with
+        have_daemon munged || echo munge # Slurm: `dqs sweep --slurm` is tested on a real one
+        have_daemon slurmctld || echo slurmctld
+        have_daemon slurmd || echo slurmd
+        have sbatch || echo slurm-client
         have_runtime libOSMesa.so || echo libosmesa6
         have_runtime libEGL.so || echo libegl1
         have_runtime libEGL_mesa.so || echo libegl-mesa0
@@ -96,7 +101,7 @@ setup_python() {
     local stamp=.venv/installed-requirements.txt python
     cmp -s tools/requirements-test.txt "$stamp" && [ -x .venv/bin/python ] && .venv/bin/python -c '' 2>/dev/null && return
     python=$(find_python) || die "no Python >= 3.11 with venv; try: apt-get install python3-venv"
-    say "making .venv with $("$python" --version) and installing tools/requirements-test.txt into it (about 700 MB)"
+    say "making .venv with $("$python" --version) and installing tools/requirements-test.txt into it (about 1.1 GB)"
     rm -rf .venv
     "$python" -m venv .venv
     if ! .venv/bin/python -m pip install --disable-pip-version-check --quiet -r tools/requirements-test.txt >"$log" 2>&1; then

@@ -88,6 +88,22 @@ void grid_soft_value(struct boltzmann_grid *g, float *value, int rows)
     pool_run(g->compute->pool, rows, value_row, &job);
 }
 
+dqs_status grid_map(struct boltzmann_grid *g, struct twin_energy *energy, float *value, struct experience *e,
+                    const float *obs, int rows, double T, dqs_error *error)
+{
+    int block = (int)e->o.batch;
+    if (!grid_possible(e->setup.act_dim))
+        return fail(error, DQS_E_UNSUPPORTED,
+                    "soft value: needs at most 2 action dimensions, this task has %d", e->setup.act_dim);
+    for (int at = 0; at < rows; at += block) {
+        int n = rows - at < block ? rows - at : block;
+        features_of(&e->features, e->s, obs + (size_t)at * (size_t)e->setup.obs_dim, n);
+        twin_energy_prepare(energy, g->compute, e->s, n, T);
+        grid_soft_value(g, value + at, n);
+    }
+    return DQS_OK;
+}
+
 static int cell_of(const float *a, int d)
 {
     int cell = 0;

@@ -4,6 +4,7 @@
 #define ALGO_BOLTZMANN_GRID_H
 
 #include "diffusion_policy.h"
+#include "experience.h"
 
 #define GRID_SIDE 48 /* points per dimension, at the middle of their cells */
 
@@ -26,6 +27,9 @@ void grid_create(struct boltzmann_grid *g, struct arena *arena, const struct twi
 void grid_draw(struct boltzmann_grid *g, float *action, int rows, struct rng *rng);
 /* value [rows] = T log of the mean of exp(Q/T) over the box, on the coarse grid: maps ask for it at thousands of states. */
 void grid_soft_value(struct boltzmann_grid *g, float *value, int rows);
+/* The same at any observations: what algo's soft_value is, for critics whose energy is `energy`. No map of more dimensions. */
+dqs_status grid_map(struct boltzmann_grid *g, struct twin_energy *energy, float *value, struct experience *e,
+                    const float *obs, int rows, double T, dqs_error *error);
 
 #define GRID_CELLS 12 /* per dimension, for total variation */
 /* Total variation between exp(Q/T) and samples, both counted in GRID_CELLS^dim cells. samples [rows x n x dim]; the result is

@@ -244,17 +244,7 @@ static void dqs_diagnose(void *self, struct log_sink *log)
 static dqs_status dqs_soft_value(void *self, float *value, const float *obs, int rows, dqs_error *error)
 {
     struct dqs *q = self;
-    int block = (int)q->o.batch;
-    if (!grid_possible(q->setup.act_dim))
-        return fail(error, DQS_E_UNSUPPORTED,
-                    "soft value: needs at most 2 action dimensions, this task has %d", q->setup.act_dim);
-    for (int at = 0; at < rows; at += block) {
-        int n = rows - at < block ? rows - at : block;
-        features_of(&q->e.features, q->e.s, obs + (size_t)at * (size_t)q->setup.obs_dim, n);
-        twin_energy_prepare(&q->energy, q->setup.compute, q->e.s, n, q->temperature.T);
-        grid_soft_value(&q->grid, value + at, n);
-    }
-    return DQS_OK;
+    return grid_map(&q->grid, &q->energy, value, &q->e, obs, rows, q->temperature.T, error);
 }
 
 /* ---------------------------------------------------------------- life */

@@ -2,6 +2,7 @@
  *
  * Q: the two critics, Q': their targets, pi: the actor, alpha: the temperature, D: the replay ring.
  * B batch, d action dimensions. docs/papers/sac.md lists the departures from the print. */
+#include "boltzmann_grid.h"
 #include "squashed_gaussian.h"
 #include <math.h>
 
@@ -51,6 +52,8 @@ struct learner {
     float *log_alpha; /* [1] */
     struct adam alpha_adam;
     float *log_pi, *da; /* [B], [B x d] */
+    struct twin_energy energy; /* of Q/alpha, for maps of the log partition */
+    struct boltzmann_grid grid;
 };
 
 static dqs_status act(void *self, float *action, const float *obs, int rows, dqs_act_mode mode,
@@ -155,6 +158,15 @@ static void update(void *self, struct log_sink *log)
     log_set(log, "train/ent_coef", exp(q->log_alpha[0]));
 }
 
+/* The policy is not exp(Q/alpha), but its critics have one: the paper maps it beside that of dqs. */
+static dqs_status soft_value(void *self, float *value, const float *obs, int rows, dqs_error *error)
+{
+    struct learner *q = self;
+    if (q->e.setup.act_only)
+        return fail(error, DQS_E_UNSUPPORTED, "soft value: needs the critics; try the checkpoint");
+    return grid_map(&q->grid, &q->energy, value, &q->e, obs, rows, exp(q->log_alpha[0]), error);
+}
+
 /* ---------------------------------------------------------------- life */
 static dqs_status check(const struct learner_options *o, dqs_error *error)
 {
@@ -190,6 +202,10 @@ static dqs_status create(void **self, struct arena *arena, const struct algo_set
     q->log_alpha = arena_new(arena, float, 1);
     q->log_alpha[0] = (float)log(o->alpha);
     adam_create(&q->alpha_adam, arena, 1, o->lr_alpha, 0);
+    if (grid_possible(d)) {
+        twin_energy_create(&q->energy, arena, &q->critics, TWIN_MIN, SQUASH_BOX, setup->compute, F, d, B, 0);
+        grid_create(&q->grid, arena, &q->energy, setup->compute);
+    }
     return DQS_OK;
 }
 
@@ -219,4 +235,5 @@ const struct algo algo_sac = {
     .update_due = update_due,
     .update = update,
     .visit = visit,
+    .soft_value = soft_value,
 };

@@ -19,7 +19,8 @@ enum rng_purpose { /* appended to, never reordered: the values are part of the c
                    RNG_DIAGNOSE,
                    RNG_TEST,
                    RNG_PARTICLES,
-                   RNG_CORRECTOR
+                   RNG_CORRECTOR,
+                   RNG_BOOTSTRAP
 };
 
 struct rng {

@@ -2,10 +2,12 @@
  * decided here and nowhere else. */
 #include "chart.h"
 #include "file.h"
+#include "text.h"
 #include <assert.h>
 #include <cairo-svg.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SIZE_TITLE 11.0
@@ -96,6 +98,60 @@ dqs_status chart_write_svg(const char *path, double width, double height, chart_
     cairo_status_t drawn = paint(surface, width, height, draw, context);
     cairo_surface_finish(surface);
     return finish(&file, surface, drawn, cairo_surface_status(surface), path, error);
+}
+
+/* The same text with a prefix after every mark that begins an id or a reference to one. */
+static char *prefix_ids(const char *text, size_t size, const char *prefix)
+{
+    static const char *const marks[] = {" id=\"", "href=\"#", "url(#"};
+    char *out = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&out, &length);
+    if (!stream)
+        return NULL;
+    for (const char *at = text, *end = text + size; at < end;) {
+        size_t n = 0;
+        for (int k = 0; k < 3 && n == 0; k++)
+            n = strncmp(at, marks[k], strlen(marks[k])) == 0 ? strlen(marks[k]) : 0;
+        fwrite(at, 1, n ? n : 1, stream);
+        if (n)
+            fputs(prefix, stream);
+        at += n ? n : 1;
+    }
+    bool failed = ferror(stream) != 0;
+    if (fclose(stream) == 0 && !failed)
+        return out;
+    free(out);
+    return NULL;
+}
+
+static cairo_status_t put_memory(void *stream, const unsigned char *data, unsigned int size)
+{
+    return fwrite(data, 1, size, stream) == size ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_NO_MEMORY;
+}
+
+dqs_status chart_text_svg(char **svg, double width, double height, chart_draw *draw, const void *context,
+                          const char *prefix, dqs_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    *svg = NULL;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return fail(error, DQS_E_MEMORY, "picture: out of memory");
+    cairo_surface_t *surface = cairo_svg_surface_create_for_stream(put_memory, stream, width, height);
+    cairo_status_t status = paint(surface, width, height, draw, context);
+    cairo_surface_finish(surface);
+    status = status != CAIRO_STATUS_SUCCESS ? status : cairo_surface_status(surface);
+    cairo_surface_destroy(surface);
+    bool closed = fclose(stream) == 0;
+    if (closed && status == CAIRO_STATUS_SUCCESS)
+        *svg = prefix ? prefix_ids(text, size, prefix) : text;
+    if (*svg != text)
+        free(text);
+    if (status != CAIRO_STATUS_SUCCESS)
+        return fail(error, DQS_E_IO, "picture: cannot draw: %s", cairo_status_to_string(status));
+    return *svg ? DQS_OK : fail(error, DQS_E_MEMORY, "picture: out of memory");
 }
 
 /* ---------------------------------------------------------------- axes */
@@ -194,7 +250,7 @@ static int ticks_wanted(double length, double spacing)
 static void axis_ticks(const struct chart_axes *axes, struct chart_ticks *x, struct chart_ticks *y)
 {
     chart_ticks(x, axes->x, ticks_wanted(axes->box.width, 48));
-    chart_ticks(y, axes->y, ticks_wanted(axes->box.height, 34));
+    chart_ticks(y, axes->y, ticks_wanted(axes->box.height, 30));
 }
 
 void chart_begin(cairo_t *c, const struct chart_axes *axes)
@@ -396,22 +452,33 @@ static void set_font(cairo_t *c, double size, int flags)
     cairo_set_font_size(c, size);
 }
 
+/* A name cut to its room may end within a letter, and cairo draws nothing more after one bad byte. */
+#define TEXT_MOST 600
+static const char *drawable(char room[TEXT_MOST], const char *text)
+{
+    snprintf(room, TEXT_MOST, "%s", text);
+    text_clean(room, true);
+    return room;
+}
+
 double chart_text_width(cairo_t *c, const char *text, double size, int flags)
 {
     cairo_text_extents_t extents;
+    char room[TEXT_MOST];
     set_font(c, size, flags);
-    cairo_text_extents(c, text, &extents);
+    cairo_text_extents(c, drawable(room, text), &extents);
     return extents.x_advance;
 }
 
 double chart_text(cairo_t *c, double x, double y, const char *text, double size, struct chart_color color,
                   enum chart_align align, int flags)
 {
+    char room[TEXT_MOST];
     double width = chart_text_width(c, text, size, flags);
     double left = align == CHART_LEFT ? x : align == CHART_CENTRE ? x - width / 2 : x - width;
     cairo_move_to(c, left, flags & CHART_MIDDLE ? y + 0.36 * size : y); /* 0.36: half the height of a digit */
     set_color(c, color);
-    cairo_show_text(c, text);
+    cairo_show_text(c, drawable(room, text));
     cairo_new_path(c);
     return width;
 }

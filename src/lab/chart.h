@@ -18,6 +18,10 @@ dqs_status chart_write_png(const char *path, double width, double height, chart_
                            const void *context, dqs_error *error);
 dqs_status chart_write_svg(const char *path, double width, double height, chart_draw *draw,
                            const void *context, dqs_error *error);
+/* The SVG as malloc'd text with a 0 at its end, for a page that holds it. Element ids begin with `prefix`, or
+ * two pictures on one page would share them; NULL: as cairo has them. */
+dqs_status chart_text_svg(char **svg, double width, double height, chart_draw *draw, const void *context,
+                          const char *prefix, dqs_error *error);
 
 /* ---------------------------------------------------------------- colours */
 struct chart_color {
@@ -134,5 +138,28 @@ struct chart_key {
 /* On a plate in a corner of the box, or in one row above its right end: -1 at the height of the note, -2 at
  * that of the title. */
 void chart_legend(cairo_t *c, struct chart_box box, int corner, const struct chart_key *keys, int n);
+
+/* ---------------------------------------------------------------- series: lines of many methods */
+#define CHART_LOOKS 8
+/* Safe for the colour-blind, and without any colour by its dashes and its mark. */
+struct chart_look {
+    struct chart_color color;
+    int dash, mark;
+};
+struct chart_look chart_look(int index); /* >= 0; after CHART_LOOKS colours return with other dashes */
+struct chart_color chart_fade(struct chart_color color, double alpha);
+void chart_series(cairo_t *c, const struct chart_axes *axes, const double *x, const double *y, int n,
+                  const struct chart_look *look, double width);
+void chart_mark(cairo_t *c, double x, double y, const struct chart_look *look, double radius); /* in points */
+
+struct chart_look_key {
+    struct chart_look look;
+    const char *text;
+    bool strong;
+};
+/* Centred rows from the top of the box, as many as its width asks for; returns their height. draw false: only
+ * measured. */
+double chart_look_legend(cairo_t *c, struct chart_box box, const struct chart_look_key *keys, int n,
+                         bool draw);
 
 #endif

@@ -22,27 +22,43 @@ static plot_picture *picture_of(const char *env)
     return NULL;
 }
 
-static dqs_status
-write_one(const struct plot_target *target, const char *name, const char *ending,
-          dqs_status (*write)(const char *, double, double, chart_draw *, const void *, dqs_error *),
-          double width, double height, chart_draw *draw, const void *context, dqs_error *error)
+/* The path of the next file of the report, which the caller counts once it is written. */
+static dqs_status next_path(const struct plot_target *target, const char *name, const char *ending,
+                            char **path, dqs_error *error)
 {
     struct plot_report *report = target->report;
-    char *path = report->files[report->count];
     size_t size = sizeof report->files[0];
-    if ((size_t)snprintf(path, size, "%s/%s.%s", target->folder, name, ending) >= size)
+    if (report->count >= PLOT_FILES)
+        return fail(error, DQS_E_USAGE, "%s: more than %d files at once; draw fewer tasks", target->folder,
+                    PLOT_FILES);
+    *path = report->files[report->count];
+    if ((size_t)snprintf(*path, size, "%s/%s.%s", target->folder, name, ending) >= size)
         return fail(error, DQS_E_USAGE, "%s: the path is too long for a picture; try a shorter one",
                     target->folder);
-    TRY(write(path, width, height, draw, context, error));
-    report->count++;
     return DQS_OK;
 }
 
 dqs_status plot_write(const struct plot_target *target, const char *name, double width, double height,
                       chart_draw *draw, const void *context, dqs_error *error)
 {
-    TRY(write_one(target, name, "png", chart_write_png, width, height, draw, context, error));
-    return write_one(target, name, "svg", chart_write_svg, width, height, draw, context, error);
+    char *path = NULL;
+    TRY(next_path(target, name, "png", &path, error));
+    TRY(chart_write_png(path, width, height, draw, context, error));
+    target->report->count++;
+    TRY(next_path(target, name, "svg", &path, error));
+    TRY(chart_write_svg(path, width, height, draw, context, error));
+    target->report->count++;
+    return DQS_OK;
+}
+
+dqs_status plot_write_text(const struct plot_target *target, const char *name, const char *ending,
+                           const char *text, dqs_error *error)
+{
+    char *path = NULL;
+    TRY(next_path(target, name, ending, &path, error));
+    TRY(file_write_text(path, text, error));
+    target->report->count++;
+    return DQS_OK;
 }
 
 static int add(char *text, int size, int used, const char *format, const char *value)

@@ -4,9 +4,10 @@
 
 #include "status.h"
 
+#define PLOT_FILES 64
 struct plot_report {
     int count; /* files written */
-    char files[16][512];
+    char files[PLOT_FILES][512];
 };
 
 /* Draws what the folder has data for, into out_dir (NULL: the folder itself). A missing file leaves out its

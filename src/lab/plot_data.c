@@ -62,14 +62,21 @@ static dqs_status parse_row(struct plot_table *table, int capacity, char *line, 
     return DQS_OK;
 }
 
-static dqs_status parse_table(struct plot_table *table, struct arena *arena, char *text, size_t size,
-                              const char *path, dqs_error *error)
+dqs_status plot_table_parse(struct plot_table *table, struct arena *arena, char *text, size_t size,
+                            const char *path, dqs_error *error)
 {
+    *table = (struct plot_table){0};
+    if (size > INT_MAX)
+        return fail(error, DQS_E_FORMAT, "%s: too large for a table of numbers", path);
     int capacity = count_char(text, text + size, '\n'), line_number = 1;
     char *line = cut_line(&text);
     if (!line)
         return DQS_OK; /* empty: the run has only begun */
     table->columns = 1 + count_char(line, line + strlen(line), ',');
+    /* A cell needs its comma, so a table has no more of them than the file has bytes; empty lines cost a little. */
+    if ((size_t)table->columns * (size_t)capacity > 16 * size + 65536)
+        return fail(error, DQS_E_FORMAT, "%s: most rows are shorter than its header; not a table of a run",
+                    path);
     table->names = arena_new(arena, char *, table->columns);
     for (int k = 0; k < table->columns; k++) {
         const char *name = cut_field(&line);
@@ -98,9 +105,7 @@ dqs_status plot_table_read(struct plot_table *table, struct arena *arena, const 
     if (!file_exists(path))
         return DQS_OK;
     TRY(file_read(path, &text, &size, error));
-    dqs_status status = size > INT_MAX
-                            ? fail(error, DQS_E_FORMAT, "%s: too large for a table of numbers", path)
-                            : parse_table(table, arena, text, size, path, error);
+    dqs_status status = plot_table_parse(table, arena, text, size, path, error);
     free(text);
     return status;
 }

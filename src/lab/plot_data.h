@@ -17,6 +17,9 @@ const double *plot_column(const struct plot_table *table, const char *name); /* 
  * writer may be at work on it. */
 dqs_status plot_table_read(struct plot_table *table, struct arena *arena, const char *folder,
                            const char *file, dqs_error *error);
+/* The same from a text of `size` bytes and a 0 after them, which is cut to pieces; `path` names it. */
+dqs_status plot_table_parse(struct plot_table *table, struct arena *arena, char *text, size_t size,
+                            const char *path, dqs_error *error);
 
 struct plot_data {
     struct arena arena;
@@ -41,6 +44,9 @@ struct plot_target {
 /* Writes folder/name.png and folder/name.svg and lists them in the report. */
 dqs_status plot_write(const struct plot_target *target, const char *name, double width, double height,
                       chart_draw *draw, const void *context, dqs_error *error);
+/* Writes folder/name.ending and lists it. */
+dqs_status plot_write_text(const struct plot_target *target, const char *name, const char *ending,
+                           const char *text, dqs_error *error);
 
 typedef dqs_status plot_picture(struct plot_data *data, const struct plot_target *target, dqs_error *error);
 plot_picture plot_curve; /* needs a table */

@@ -69,6 +69,10 @@ const struct option *config_row(const struct config *config, const struct config
 dqs_status config_read(struct config *config, const char *text, size_t size, const char *label,
                        dqs_error *error);
 dqs_status config_read_file(struct config *config, const char *path, dqs_error *error);
+/* Every pair of the text in its order, whatever the keys: for readers of runs that other versions made. */
+typedef void config_pair(void *user, const char *key, const char *value);
+dqs_status config_scan(const char *text, size_t size, const char *label, config_pair *pair, void *user,
+                       dqs_error *error);
 /* A configuration from the text that config_write made. algo, env: rows to use instead of the tables' (may be
  * NULL); without need_env an environment unknown here is left unset. */
 dqs_status config_from_yaml(struct config **config, const char *text, size_t size, const char *label,

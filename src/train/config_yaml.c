@@ -201,6 +201,17 @@ dqs_status config_read(struct config *config, const char *text, size_t size, con
     return status;
 }
 
+dqs_status config_scan(const char *text, size_t size, const char *label, config_pair *pair, void *user,
+                       dqs_error *error)
+{
+    struct settings s;
+    dqs_status status = read_settings(&s, text, size, label, error);
+    for (int i = 0; status == DQS_OK && i < s.count; i++)
+        pair(user, s.list[i].key, s.list[i].value);
+    free(s.list);
+    return status;
+}
+
 dqs_status config_read_file(struct config *config, const char *path, dqs_error *error)
 {
     char *text;

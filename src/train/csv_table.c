@@ -54,14 +54,15 @@ static bool keep_row(const char *line, size_t size, int columns, long keep_step)
     return cells == columns && step >= 0 && step <= keep_step && errno == 0 && (*end == ',' || *end == '\n');
 }
 
-static void put_rows(const struct csv_table *table, struct file_writer *writer, const char *rows, int columns,
-                     long keep_step)
+static void put_rows(struct csv_table *table, struct file_writer *writer, const char *rows, int columns,
+                     long keep_step, long most)
 {
     const char *newline;
-    for (; (newline = strchr(rows, '\n')); rows = newline + 1) {
+    for (; table->rows < most && (newline = strchr(rows, '\n')); rows = newline + 1) {
         size_t size = (size_t)(newline - rows);
         if (!keep_row(rows, size, columns, keep_step))
             continue;
+        table->rows++;
         file_put(writer, rows, size);
         for (int i = columns; i < table->count; i++)
             file_put(writer, ",", 1);
@@ -70,16 +71,17 @@ static void put_rows(const struct csv_table *table, struct file_writer *writer, 
 }
 
 /* Replaces the file by one with the columns known now and those rows of `text` (NULL: none) that are to be
- * kept. */
+ * kept: `most` at most, none beyond keep_step. */
 static dqs_status write_anew(struct csv_table *table, const char *text, int columns, long keep_step,
-                             dqs_error *error)
+                             long most, dqs_error *error)
 {
     struct file_writer writer;
     TRY(file_begin(&writer, table->file.path, error));
     put_header(table, &writer);
+    table->rows = 0;
     const char *newline = text ? strchr(text, '\n') : NULL;
     if (newline)
-        put_rows(table, &writer, newline + 1, columns, keep_step);
+        put_rows(table, &writer, newline + 1, columns, keep_step, most);
     TRY(file_commit(&writer, error));
     char path[sizeof table->file.path];
     memcpy(path, table->file.path, sizeof path);
@@ -89,14 +91,19 @@ static dqs_status write_anew(struct csv_table *table, const char *text, int colu
     return DQS_OK;
 }
 
-static dqs_status grow(struct csv_table *table, dqs_error *error)
+static dqs_status rewrite(struct csv_table *table, long most, dqs_error *error)
 {
     char *text;
     size_t size;
     TRY(file_read(table->file.path, &text, &size, error));
-    dqs_status status = write_anew(table, text, table->written, LONG_MAX, error);
+    dqs_status status = write_anew(table, text, table->written, LONG_MAX, most, error);
     free(text);
     return status;
+}
+
+dqs_status csv_cut(struct csv_table *table, long rows, dqs_error *error)
+{
+    return table->rows > rows ? rewrite(table, rows, error) : DQS_OK;
 }
 
 /* ---------------------------------------------------------------- going on */
@@ -132,11 +139,11 @@ static dqs_status go_on(struct csv_table *table, const char *step_name, long kee
     dqs_status status;
     if (!memchr(text, '\n', size)) { /* killed before the first header was whole */
         find_column(table, step_name);
-        status = write_anew(table, NULL, 0, 0, error);
+        status = write_anew(table, NULL, 0, 0, 0, error);
     } else {
         status = read_header(table, text, step_name, error);
         if (status == DQS_OK)
-            status = write_anew(table, text, table->count, keep_step, error);
+            status = write_anew(table, text, table->count, keep_step, LONG_MAX, error);
     }
     free(text);
     return status;
@@ -147,6 +154,7 @@ dqs_status csv_open(struct csv_table *table, const char *path, const char *step_
 {
     table->file.fd = -1;
     table->count = table->written = 0;
+    table->rows = 0;
     csv_begin(table);
     if (strlen(path) >= sizeof table->file.path)
         return fail(error, DQS_E_IO, "%.200s...: the path is too long; choose a shorter run folder", path);
@@ -154,7 +162,7 @@ dqs_status csv_open(struct csv_table *table, const char *path, const char *step_
     if (keep_step >= 0 && file_exists(path))
         return go_on(table, step_name, keep_step, error);
     find_column(table, step_name);
-    return write_anew(table, NULL, 0, 0, error);
+    return write_anew(table, NULL, 0, 0, 0, error);
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -195,8 +203,10 @@ dqs_status csv_end(struct csv_table *table, long step, dqs_error *error)
         return fail(error, DQS_E_UNSUPPORTED, "%s: more than %d columns; report fewer different names",
                     table->file.path, CSV_COLUMNS);
     if (table->count > table->written || table->file.fd < 0)
-        TRY(grow(table, error));
-    return append_record(&table->file, table->row, format_row(table, step), error);
+        TRY(rewrite(table, LONG_MAX, error));
+    TRY(append_record(&table->file, table->row, format_row(table, step), error));
+    table->rows++;
+    return DQS_OK;
 }
 
 void csv_close(struct csv_table *table)

@@ -12,6 +12,7 @@
 struct csv_table {
     struct append_file file;
     int count, written; /* columns known, columns of the file on disk */
+    long rows;          /* whole rows of the file on disk */
     char names[CSV_COLUMNS][CSV_NAME_SIZE];
     double values[CSV_COLUMNS];
     bool present[CSV_COLUMNS];
@@ -23,6 +24,8 @@ struct csv_table {
  * existing file goes on after its last row with step <= keep_step; later rows and broken ones are dropped. */
 dqs_status csv_open(struct csv_table *table, const char *path, const char *step_name, long keep_step,
                     dqs_error *error);
+/* Only the first `rows` rows stay; more than there are changes nothing. */
+dqs_status csv_cut(struct csv_table *table, long rows, dqs_error *error);
 void csv_begin(struct csv_table *table);
 void csv_cell(struct csv_table *table, const char *name, double value);
 dqs_status csv_end(struct csv_table *table, long step,

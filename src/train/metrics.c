@@ -107,6 +107,17 @@ dqs_status metrics_write_evaluation(struct metrics *m, const dqs_evaluation *e, 
     return report_end(m, e->step, error);
 }
 
+struct metrics_rows metrics_rows(const struct metrics *m)
+{
+    return (struct metrics_rows){m->progress.rows, m->evaluations.rows};
+}
+
+dqs_status metrics_cut(struct metrics *m, struct metrics_rows rows, dqs_error *error)
+{
+    TRY(csv_cut(&m->progress, rows.progress, error));
+    return csv_cut(&m->evaluations, rows.evaluations, error);
+}
+
 void metrics_close(struct metrics *m)
 {
     if (!m)

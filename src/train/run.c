@@ -8,6 +8,7 @@
 #include "loop.h"
 #include "number.h"
 #include "watch.h"
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,15 +96,17 @@ dqs_status run_check_numbers(struct run *run, dqs_error *error)
 
 static dqs_status save(struct run *run, const char *file, int kinds, dqs_error *error)
 {
-    char path[RUN_PATH_SIZE], text[6][NUMBER_TEXT_SIZE];
+    char path[RUN_PATH_SIZE], text[8][NUMBER_TEXT_SIZE];
     const dqs_spec *spec = &run->envs->spec;
-    const long whole[] = {spec->obs_dim, spec->act_dim, spec->terminates, run->count.step};
-    for (int i = 0; i < 4; i++)
+    struct metrics_rows rows = metrics_rows(run->metrics);
+    const long whole[] = {spec->obs_dim,   spec->act_dim, spec->terminates,
+                          run->count.step, rows.progress, rows.evaluations};
+    for (int i = 0; i < 6; i++)
         snprintf(text[i], sizeof text[i], "%ld", whole[i]);
     dqs_progress progress;
     run_progress(run, &progress);
-    number_write(text[4], progress.seconds);
-    number_write(text[5], progress.eval_mean);
+    number_write(text[6], progress.seconds);
+    number_write(text[7], progress.eval_mean);
     char *yaml = config_write(run->config, NULL);
     if (!yaml)
         return fail(error, DQS_E_MEMORY, "%s: out of memory", run->dir);
@@ -113,10 +116,12 @@ static dqs_status save(struct run *run, const char *file, int kinds, dqs_error *
                                                 {"act_dim", text[1]},
                                                 {"terminates", text[2]},
                                                 {"step", text[3]},
-                                                {"seconds", text[4]},
-                                                {"eval_mean", text[5]},
+                                                {"seconds", text[6]},
+                                                {"eval_mean", text[7]},
                                                 {"version", DQS_VERSION},
                                                 {"config", yaml},
+                                                {kinds & VISIT_LEARN ? "progress_rows" : NULL, text[4]},
+                                                {"evaluation_rows", text[5]},
                                                 {NULL, NULL}};
     run_path(run, path, file);
     dqs_status status = checkpoint_save(path, run->parts, kinds, metadata, error);
@@ -320,6 +325,17 @@ dqs_status run_create(struct run **out, const struct config *config, dqs_error *
     return hand_over(out, run, status);
 }
 
+dqs_status run_check(const struct config *config, dqs_error *error)
+{
+    struct config *own;
+    struct run *run = NULL;
+    TRY(config_clone(&own, config, error));
+    own->value.run.threads = 1;
+    dqs_status status = build(&run, own, error);
+    run_free(run);
+    return status;
+}
+
 /* ---------------------------------------------------------------- resuming */
 
 static dqs_status load_config(struct config **config, const char *dir, const struct algo *algo,
@@ -334,7 +350,17 @@ static dqs_status load_config(struct config **config, const char *dir, const str
     return status;
 }
 
-static dqs_status load_state(struct run *run, dqs_error *error)
+/* Checkpoints of older versions do not tell: then the step alone decides which rows stay. */
+static void read_rows(const struct safetensors *file, struct metrics_rows *rows)
+{
+    const char *progress = safetensors_metadata(file, "progress_rows");
+    const char *evaluations = safetensors_metadata(file, "evaluation_rows");
+    rows->progress = rows->evaluations = LONG_MAX;
+    if (progress && evaluations && number_read_long(progress, &rows->progress))
+        (void)number_read_long(evaluations, &rows->evaluations);
+}
+
+static dqs_status load_state(struct run *run, struct metrics_rows *rows, dqs_error *error)
 {
     char path[RUN_PATH_SIZE];
     struct safetensors file;
@@ -347,23 +373,35 @@ static dqs_status load_state(struct run *run, dqs_error *error)
     const char *seconds = safetensors_metadata(&file, "seconds");
     if (status == DQS_OK && (!seconds || !number_read(seconds, &run->seconds_before)))
         run->seconds_before = 0;
+    read_rows(&file, rows);
     safetensors_close(&file);
     TRY(status);
     return env_batch_restore(run->envs, error);
 }
 
+/* A finished run that is to be longer keeps the rows of its last evaluation: the checkpoint learns of them before
+ * DONE, which protects them, goes. Each stage leaves a folder from which this can be done again. */
+static dqs_status lengthen(struct run *run, const char *done, dqs_error *error)
+{
+    if (file_exists(done))
+        TRY(run_save(run, error));
+    remove(done);
+    return DQS_OK;
+}
+
 static dqs_status reopen(struct run *run, bool longer, dqs_error *error)
 {
-    char path[RUN_PATH_SIZE];
-    TRY(load_state(run, error));
-    if (longer)
-        TRY(write_config(run, error));
+    char done[RUN_PATH_SIZE];
+    struct metrics_rows rows;
+    run_path(run, done, "DONE");
+    TRY(load_state(run, &rows, error));
     TRY(metrics_open(&run->metrics, run->dir, run->count.step, error));
-    run_path(run, path, "DONE");
-    if (!run_done(run))
-        remove(path);
     start_clock(run);
-    return DQS_OK;
+    if (!file_exists(done)) /* ended between the checkpoint and DONE: the last evaluation comes again */
+        TRY(metrics_cut(run->metrics, rows, error));
+    if (!run_done(run))
+        TRY(lengthen(run, done, error));
+    return longer ? write_config(run, error) : DQS_OK;
 }
 
 static dqs_status set_number(struct config *config, const char *key, long value, dqs_error *error)

@@ -64,6 +64,8 @@ struct run {
 
 /* Everything that can be refused is refused before the folder is made. */
 dqs_status run_create(struct run **run, const struct config *config, dqs_error *error);
+/* Would run_create refuse it? Makes all but the folder, and drops it. */
+dqs_status run_check(const struct config *config, dqs_error *error);
 /* algo and env stand for the tables' rows, if not NULL. steps > 0: a new total. threads > 0: instead of the
  * recorded. */
 dqs_status run_resume(struct run **run, const char *dir, const struct algo *algo, const dqs_env_type *env,

@@ -45,6 +45,12 @@ def seeds():
     yield "config/nested", b"steps:\n  - 1\n  - &x [2, *x]\n"
     yield "config/alias", b"a: &a 1\nsteps: *a\n---\nsteps: 2\n"
     yield "config/wrong", b"steps: -1\nstesp: 5\n\tseed: x\n"
+    head = b"step,episodes,mean_reward,std_reward\n"
+    yield "table/plain", head + b"1000,20,-3.5,0.25\n98000,20,1e3,nan\n100000,100,412.857,7\n"
+    yield "table/open", head + b"\n,,,\n5000,1\n100000,1,2,3,4,5\r\n100000,1,2"
+    yield "table/words", head + b"1000,x,1,2\n"
+    yield "table/twice", b"step,step,mean_reward,,\n1,2,inf,-inf,\n"
+    yield "table/wide", b"," * 3000 + b"\n" * 3000
     for i, line in enumerate(("count=12", "count=2e4", "rate=-1.5e-300", "rate=nan", "flag=off", "shape=square",
                               "label=two words", "cuont=1", "count=99999999999999999999")):
         yield f"options/{i}", line.encode()
