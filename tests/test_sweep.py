@@ -158,6 +158,7 @@ td3:
     ("tasks: [pendulum]\ndqs:\n  seeds: 3\n", "outside of sections"),
     ("tasks: [pendulum]\ndqs:\n  T: {a: b}\n", "a mapping where a value"),
     ("tasks: [pendulum]\nsteps: 1\nsteps: 2\n", "already there in line 2"),
+    ("tasks: [pendulum]\ndqs:\n  K: 4\ndqs:\n  N: 4\n", "dqs: was already there in line 3"),
     ("tasks: &a [pendulum]\nalgos: *a\n", "an alias"),
     ("tasks: [pendulum]\n---\na: b\n", "a second document"),
     ("tasks: [pendulum]\nenv_options: [a/b, a_b]\n", "share the folder"),
