@@ -262,6 +262,25 @@ def test_ctrl_c_saves_and_a_second_start_goes_on(tmp_path):
     same_results(out, calm)
 
 
+def test_a_cluster_that_signals_every_process_stops_with_checkpoints(tmp_path):
+    """The run gets the signal from outside, more than once, and from its sweep: it saves all the same."""
+    grid = GRID.replace("[td3, sac]", "[td3]").replace("seeds: 2", "seeds: 1").replace("checkpoint_every: 400", "checkpoint_every: 0")
+    file = write(tmp_path, grid.replace("4000", "10000000"))
+    run = tmp_path / "out" / RUNS[0]
+    sweep = start("sweep", file, "--out", tmp_path / "out", "--worker")
+    assert wait_for(lambda: (run / "progress.csv").exists() and len((run / "progress.csv").read_text().splitlines()) > 3)
+    (child,) = children(sweep.pid)
+    os.kill(child, signal.SIGSTOP)  # so that all signals are there before it can act on one
+    os.kill(child, signal.SIGTERM)
+    sweep.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    os.kill(child, signal.SIGINT)
+    os.kill(child, signal.SIGCONT)
+    out, err = sweep.communicate(timeout=60)
+    assert sweep.returncode == 143 and "failed" not in err and f"stopped  {RUNS[0]}" in err, err
+    assert (run / "checkpoint.safetensors").exists() and not (run / "failures.txt").exists()
+
+
 def test_two_sweeps_share_the_work(calm, tmp_path):
     file = write(tmp_path, GRID)
     both = [start("sweep", file, "--out", tmp_path / "out", "--jobs", 1) for _ in range(2)]
