@@ -42,7 +42,7 @@ def peer(make, seed, steps):
 
 
 def ours(program, seed, steps):
-    options = dict(width=WIDTH, batch=BATCH, warmup=WARM_UP, lr_actor=RATE, lr_critic=RATE, lr_alpha=RATE, eval_every=0, checkpoint_every=0,
+    options = dict(width=WIDTH, batch=BATCH, warmup=WARM_UP, lr_actor=RATE, lr_critic=RATE, lr_alpha=RATE, alpha=1, eval_every=0, checkpoint_every=0,
                    final_episodes=EPISODES)
     words = [word for key, value in options.items() for word in ("--set", f"{key}={value}")]
     with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ struct learner_options {
 static const struct option options[] = {
     OFF_POLICY_OPTIONS,
     OPTION_ROW_CHOICE(temperature, "auto", "fixed auto", "how alpha is set", "original"),
-    OPTION_ROW_REAL(alpha, "1", 1e-9, 1e9, "temperature, or where it starts", "CleanRL, SB3"),
+    OPTION_ROW_REAL(alpha, "0.1", 1e-9, 1e9, "temperature, or where it starts", "measured; CleanRL, SB3: 1"),
     OPTION_ROW_REAL(lr_alpha, "3e-4", 0, 1, "learning rate of log alpha", "SB3"),
     OPTION_ROW_CHOICE(alpha_loss, "log", "log alpha",
                       "what multiplies the lack of entropy: log alpha or alpha", "SB3; CleanRL: alpha"),
@@ -51,7 +51,7 @@ struct learner {
     struct squashed_gaussian pi;
     float *log_alpha; /* [1] */
     struct adam alpha_adam;
-    float *log_pi, *da; /* [B], [B x d] */
+    float *log_pi, *da;        /* [B], [B x d] */
     struct twin_energy energy; /* of Q/alpha, for maps of the log partition */
     struct boltzmann_grid grid;
 };
