@@ -10,6 +10,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 int cmd_train(int argc, char **argv);
 int cmd_resume(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_envs(int argc, char **argv);

@@ -16,6 +16,7 @@ static const struct verb verbs[] = {
     {"train", "learn a task and keep everything in a run folder", cmd_train},
     {"resume", "go on with a run where its last checkpoint stands", cmd_resume},
     {"eval", "measure the policy of a run", cmd_eval},
+    {"export", "write a policy as C or ONNX, without dqs", cmd_export},
     {"plot", "draw the pictures of a run", cmd_plot},
     {"render", "film episodes of a policy, or a task", cmd_render},
     {"envs", "list the tasks", cmd_envs},

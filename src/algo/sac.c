@@ -207,6 +207,16 @@ static void visit(void *self, struct visitor *v)
     experience_visit(&q->e, v, NULL, 0);
 }
 
+static dqs_status describe(void *self, struct blueprint *b, struct arena *arena, dqs_act_mode mode,
+                           dqs_error *error)
+{
+    struct learner *q = self;
+    TRY(experience_refuse_exact(mode, error));
+    experience_describe(&q->e, b, mode);
+    gaussian_describe(&q->pi, b, arena, mode == DQS_ACT_EXPLORE);
+    return DQS_OK;
+}
+
 const struct algo algo_sac = {
     .name = "sac",
     .doc = "Soft Actor-Critic: a squashed Gaussian policy with automatic temperature",
@@ -219,4 +229,5 @@ const struct algo algo_sac = {
     .update_due = update_due,
     .update = update,
     .visit = visit,
+    .describe = describe,
 };

@@ -123,5 +123,7 @@ void deployed_free(struct deployed *policy)
     compute_free(policy->compute);
     arena_free(&policy->arena);
     free(policy->options);
+    free(policy->low);
+    free(policy->high);
     free(policy);
 }
