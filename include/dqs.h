@@ -219,11 +219,13 @@ typedef struct dqs_export {
     int rows;
     const char *keep; /* folder where the comparison stays, to be run elsewhere; NULL: none */
 } dqs_export;
-/* How far the exported policy is from the library's at the same observations with the same random numbers, in halves of the
- * action's range. It is compiled by cc, or run by Python with onnxruntime; where there is none, rows is 0 and note says what to do. */
+/* How far the exported policy is from the library's at the same observations with the same random numbers, in halves of
+ * the action's range. It is compiled by cc, or run by Python with onnxruntime; where there is none, rows is 0 and note says
+ * what to do. A policy that decides at random (among particles, on corrections) has rows at which rounding turns a
+ * decision: `rounding` counts those at which the library's own reference loops are as far from its fast ones. */
 typedef struct dqs_parity {
-    int rows, beyond; /* compared; of them further away than 1e-5 */
-    int decides; /* 1 if it chooses at random among particles or accepts corrections: then rounding may turn a choice */
+    int rows, beyond;      /* compared; of them further away than 1e-5 */
+    int decides, rounding; /* 0 if it does not decide */
     double most;           /* largest difference */
     double us, library_us; /* microseconds for an action: exported, library */
     long weights;          /* numbers stored */

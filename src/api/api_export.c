@@ -145,6 +145,8 @@ static dqs_status compare(struct deployed *policy, const struct export_job *job,
     int rows = how->obs ? how->rows : ROWS;
     const float *obs = how->obs ? how->obs : export_observations(job->b, rows, arena);
     TRY(export_decide(policy, job, obs, rows, how->mode, arena, &sample, &parity->library_us, error));
+    if (parity->decides)
+        TRY(export_rounding(policy, obs, rows, how->mode, &parity->rounding, error));
     TRY(make_folder(folder, how->keep, error));
     dqs_status status = format->run(job, &sample, folder, &outcome, error);
     if (!how->keep)

@@ -302,10 +302,10 @@ static void fill_sizes(struct fill_in *f, const struct export_job *job)
     fill_in_text(f, "hidden", "%d", s->hidden);
     fill_in_text(f, "out", "%d", s->out);
     fill_in_text(f, "steps", "%d", b->steps);
+    fill_in_text(f, "most_inputs", "%d", most);
     fill_in_text(f, "normals", "%d", b->normals);
     fill_in_text(f, "uniforms", "%d", b->uniforms);
-    fill_in_text(f, "most_inputs", "%d", most);
-    fill_in_text(f, "stack", "%zu", (floats * sizeof(float) + (size_t)(most + 4) * 2 + 255) / 256 * 256);
+    fill_in_text(f, "stack", "%zu", (floats * sizeof(float) + 2 * (size_t)most + 255) / 256 * 256);
     fill_in_text(f, "particles", "%s", "");
     if (b->particles > 1)
         snprintf(f->gap[f->count - 1].value, sizeof f->gap[0].value, "%d", b->particles);
