@@ -123,9 +123,13 @@ static int take_flag(const struct args_spec *spec, int argc, char **argv, int *i
         *flag->on = true;
         return -1;
     }
-    const char *value = word[length] ? word + length + 1 : NULL;
-    if (!value && *i + 1 < argc && strncmp(argv[*i + 1], "--", 2))
+    const char *value = word[length] ? word + length + 1 : NULL, *next = *i + 1 < argc ? argv[*i + 1] : "--";
+    bool is_value =
+        flag->otherwise ? *next && !next[strspn(next, "0123456789,")] : strncmp(next, "--", 2) != 0;
+    if (!value && is_value)
         value = argv[++*i];
+    else if (!value)
+        value = flag->otherwise;
     if (!value || !*value)
         return complain(EXIT_USAGE, "%s: %s needs a value: %s %s", spec->verb, flag->name, flag->name,
                         flag->value);

@@ -15,6 +15,7 @@ struct args_flag {                  /* exactly one of text, on, list is not NULL
     const char **text;
     bool *on;
     struct args_list *list;
+    const char *otherwise; /* the value of a text flag that is given none: then only digits and commas are one */
 };
 
 struct args_spec {

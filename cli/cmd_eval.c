@@ -1,5 +1,6 @@
 /* cmd_eval: dqs eval. */
 #include "args.h"
+#include "budget.h"
 #include "cmd.h"
 #include "result.h"
 #include <string.h>
@@ -9,11 +10,14 @@ static const char about[] =
     "return over fresh episodes, and the task's own numbers. The learner is not changed; the\n"
     "episodes are kept for 'dqs plot'.\n"
     "Modes: evaluate (as in training's evaluations), explore (as the learner acts), exact\n"
-    "(actions drawn from exp(Q/T) on a grid; two action dimensions at most).";
+    "(actions drawn from exp(Q/T) on a grid; two action dimensions at most).\n"
+    "With --steps-budget: return and time for an action by the number of sampling steps, one\n"
+    "observation at a time on one core, so that steps can be chosen by latency.";
 
 static const char examples[] = "  dqs eval runs/gmm/dqs/default-s0\n"
                                "  dqs eval runs/gmm/dqs/default-s0 --mode exact --episodes 1000\n"
-                               "  dqs eval runs/pendulum/dqs/default-s0 --episodes 20 --seed 7 --json\n";
+                               "  dqs eval runs/pendulum/dqs/default-s0 --episodes 20 --seed 7 --json\n"
+                               "  dqs eval runs/pendulum/dqs/default-s0 --steps-budget 1,2,4,8\n";
 
 static const struct {
     const char *name;
@@ -67,12 +71,14 @@ static int evaluate(const char *folder, long episodes, const char *mode_name, dq
 
 int cmd_eval(int argc, char **argv)
 {
-    const char *folder, *episodes_text = NULL, *mode_name = "evaluate", *seed_text = NULL;
+    const char *folder, *episodes_text = NULL, *mode_name = "evaluate", *seed_text = NULL, *budget = NULL;
     bool json = false;
     const struct args_flag flags[] = {
         {"--episodes", "E", "how many (default: the run's final_episodes)", .text = &episodes_text},
         {"--mode", "M", "evaluate (default), explore or exact", .text = &mode_name},
         {"--seed", "S", "of the episodes (default: the run's eval_seed)", .text = &seed_text},
+        {"--steps-budget", "LIST", "by sampling steps (default: " BUDGET_STEPS "; 10 episodes each)",
+         .text = &budget, .otherwise = BUDGET_STEPS},
         {"--json", NULL, "one JSON line on stdout, everything else on stderr", .on = &json},
         {0},
     };
@@ -95,5 +101,9 @@ int cmd_eval(int argc, char **argv)
         return EXIT_USAGE;
     if (!mode_find(mode_name, &mode))
         return EXIT_USAGE;
+    if (budget && mode != DQS_ACT_EVALUATE)
+        return complain(EXIT_USAGE, "--steps-budget: goes with mode evaluate; leave --mode out");
+    if (budget)
+        return budget_print(folder, budget, episodes, seed_text, json);
     return evaluate(folder, episodes, mode_name, mode, seed_text, json);
 }

@@ -19,6 +19,7 @@ static const struct verb verbs[] = {
     {"sweep", "train every run of a grid, side by side or on Slurm", cmd_sweep},
     {"ablate", "what one option is worth: a sweep over its values, table and figure", cmd_ablate},
     {"eval", "measure the policy of a run", cmd_eval},
+    {"export", "write a policy as C or ONNX, without dqs", cmd_export},
     {"plot", "draw the pictures of a run", cmd_plot},
     {"report", "tables and statistics of many runs, beside what was published", cmd_report},
     {"render", "film episodes of a policy, or a task", cmd_render},

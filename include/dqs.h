@@ -194,12 +194,44 @@ void dqs_agent_free(dqs_agent *agent);
 typedef struct dqs_policy dqs_policy;
 /* `path`: a policy.safetensors or a run folder (then its best policy). */
 dqs_status dqs_policy_load(dqs_policy **policy, const char *path, dqs_error *error);
+/* The same with options changed, "particles=1 corrector=0"; sampling_steps=N is whatever the algorithm calls the number of steps in
+ * which it draws an action. The weights must still fit. settings may be NULL. */
+dqs_status dqs_policy_load_with(dqs_policy **policy, const char *path, const char *settings,
+                                dqs_error *error);
+int dqs_policy_steps(const dqs_policy *policy); /* sampling_steps; 0 if an action takes one pass */
 int dqs_policy_obs_dim(const dqs_policy *policy);
 int dqs_policy_act_dim(const dqs_policy *policy);
 void dqs_policy_seed(dqs_policy *policy, uint64_t seed);
 /* One observation to one action in the box; allocation-free. */
 dqs_status dqs_policy_act(dqs_policy *policy, const float *obs, float *action, dqs_error *error);
 void dqs_policy_free(dqs_policy *policy);
+
+/* ---------------------------------------------------------------- export: a policy without the library */
+typedef struct dqs_export {
+    const char *format; /* "c": path and its header, C99 without dependencies; "onnx": path */
+    const char
+        *path; /* "robot/arm.c": names in it begin with arm_ unless `name` says otherwise; "robot/arm.onnx" */
+    const char *name;                /* NULL: from the path */
+    const char *weights;             /* "fp32" (NULL too) or "fp16" */
+    dqs_act_mode mode;               /* DQS_ACT_EVALUATE, or DQS_ACT_EXPLORE: with the noise of training */
+    const float *act_low, *act_high; /* bounds of actions; NULL: the task's as recorded, else -1 and 1 */
+    const float *obs;                /* [rows x obs_dim] to compare at; NULL: made up around the mean, 1000 */
+    int rows;
+    const char *keep; /* folder where the comparison stays, to be run elsewhere; NULL: none */
+} dqs_export;
+/* How far the exported policy is from the library's at the same observations with the same random numbers, in halves of
+ * the action's range. It is compiled by cc, or run by Python with onnxruntime; where there is none, rows is 0 and note says
+ * what to do. A policy that decides at random (among particles, on corrections) has rows at which rounding turns a
+ * decision: `rounding` counts those at which the library's own reference loops are as far from its fast ones. */
+typedef struct dqs_parity {
+    int rows, beyond;      /* compared; of them further away than 1e-5 */
+    int decides, rounding; /* 0 if it does not decide */
+    double most;           /* largest difference */
+    double us, library_us; /* microseconds for an action: exported, library */
+    long weights;          /* numbers stored */
+    char note[400], summary[200];
+} dqs_parity;
+dqs_status dqs_policy_export(dqs_policy *policy, const dqs_export *how, dqs_parity *parity, dqs_error *error);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

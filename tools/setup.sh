@@ -43,12 +43,19 @@ missing_packages() {
         have_runtime libOSMesa.so || echo libosmesa6
         have_runtime libEGL.so || echo libegl1
         have_runtime libEGL_mesa.so || echo libegl-mesa0
+        have arm-none-eabi-gcc || echo gcc-arm-none-eabi # exported policies on a Cortex-M, and QEMU that is one
+        can_compile_arm || echo libnewlib-arm-none-eabi
+        have qemu-system-arm || echo qemu-system-arm
     fi
     mujoco_is_there || find_pip >/dev/null || echo python3-venv # pip fetches it
 }
 
 can_compile() { # with the C library's headers; C++ for the check that dqs.h is fit for it
     have cc && have c++ && echo '#include <stdio.h>' | cc -E -x c - >/dev/null 2>&1
+}
+
+can_compile_arm() {
+    have arm-none-eabi-gcc && echo '#include <stdio.h>' | arm-none-eabi-gcc -E -x c - >/dev/null 2>&1
 }
 
 cmake_is_new_enough() {

@@ -98,6 +98,21 @@ dqs_status actor_act(struct actor *actor, struct experience *e, float *action, c
     return DQS_OK;
 }
 
+dqs_status actor_describe(const struct actor *actor, const struct experience *e, struct blueprint *b,
+                          struct arena *arena, dqs_act_mode mode, double noise, dqs_error *error)
+{
+    TRY(experience_refuse_exact(mode, error));
+    experience_describe(e, b, mode);
+    b->net = &actor->net;
+    b->squash = OUT_TANH;
+    if (mode == DQS_ACT_EXPLORE && noise > 0) {
+        b->out_noise = (float)noise;
+        b->out_slot = blueprint_draw(b, arena, b->act_dim, false, 0);
+    }
+    blueprint_finish(b);
+    return DQS_OK;
+}
+
 struct ascent actor_ascend(struct actor *actor, struct twin *critics, struct experience *e)
 {
     const struct compute *compute = e->setup.compute;

@@ -35,6 +35,9 @@ void actor_target_action(const struct compute *compute, struct actor *actor, flo
 /* action [rows x d] <- obs: uniform during warm-up, else a(s), with noise in DQS_ACT_EXPLORE. */
 dqs_status actor_act(struct actor *actor, struct experience *e, float *action, const float *obs, int rows,
                      dqs_act_mode mode, double noise, dqs_error *error);
+/* The same as a blueprint. */
+dqs_status actor_describe(const struct actor *actor, const struct experience *e, struct blueprint *b,
+                          struct arena *arena, dqs_act_mode mode, double noise, dqs_error *error);
 /* One Adam step on -mean Q_1(s, a(s)) over the minibatch, and what it found. */
 struct ascent {
     double loss, saturated, size; /* share of |a| > 0.99, mean |u| */

@@ -29,6 +29,8 @@ struct transitions {
     const uint8_t *terminated, *truncated;
 };
 
+struct blueprint;
+
 struct algo {
     const char *name, *doc;
     const struct option *options;
@@ -47,6 +49,11 @@ struct algo {
     void (*diagnose)(void *self, struct log_sink *log);
     /* Optional: value [rows] = T log of the mean of exp(Q/T) over the action box, for pictures of the log partition. */
     dqs_status (*soft_value)(void *self, float *value, const float *obs, int rows, dqs_error *error);
+    /* What acting in this mode computes, for those who write policies in other languages. */
+    dqs_status (*describe)(void *self, struct blueprint *out, struct arena *arena, dqs_act_mode mode,
+                           dqs_error *error);
+    /* The option that says in how many steps an action is drawn and may be changed after learning; NULL: there are none. */
+    const char *sampling_steps;
 };
 
 extern const struct algo *const algo_table[]; /* ends with NULL */

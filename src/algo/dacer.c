@@ -220,6 +220,13 @@ static void visit(void *self, struct visitor *v)
     experience_visit(&q->e, v, &own, 1);
 }
 
+static dqs_status describe(void *self, struct blueprint *b, struct arena *arena, dqs_act_mode mode,
+                           dqs_error *error)
+{
+    struct learner *q = self;
+    return denoising_describe(&q->actor, &q->e, &q->o.denoising, b, arena, mode, noise_now(q), error);
+}
+
 const struct algo algo_dacer = {
     .name = "dacer",
     .doc = "Diffusion Actor-Critic with Entropy Regulator: back-propagation through the diffusion",
@@ -232,4 +239,6 @@ const struct algo algo_dacer = {
     .update_due = update_due,
     .update = update,
     .visit = visit,
+    .describe = describe,
+    .sampling_steps = "diffusion_steps",
 };

@@ -118,6 +118,13 @@ static void visit(void *self, struct visitor *v)
     experience_visit(&q->e, v, NULL, 0);
 }
 
+static dqs_status describe(void *self, struct blueprint *b, struct arena *arena, dqs_act_mode mode,
+                           dqs_error *error)
+{
+    struct learner *q = self;
+    return actor_describe(&q->actor, &q->e, b, arena, mode, q->o.explore_noise, error);
+}
+
 const struct algo algo_ddpg = {
     .name = "ddpg",
     .doc = "Deep Deterministic Policy Gradient: an actor that climbs one critic",
@@ -130,4 +137,5 @@ const struct algo algo_ddpg = {
     .update_due = update_due,
     .update = update,
     .visit = visit,
+    .describe = describe,
 };

@@ -1,4 +1,6 @@
 #include "denoising.h"
+#include "embed.h"
+#include <math.h>
 
 struct denoiser_options denoising_choice(const struct experience *e, const struct denoising_options *o,
                                          enum ddpm_kind sampler)
@@ -37,5 +39,55 @@ dqs_status denoising_act(struct denoiser *actor, struct experience *e, const str
         if (explore && explore_noise > 0)
             add_noise(e->setup.compute->k, a, n * d, explore_noise, INFINITY, rng);
     }
+    return DQS_OK;
+}
+
+/* ddpm.c's two kinds of step. */
+static struct blueprint_step step_of(const struct ddpm *ddpm, int t, double noise)
+{
+    const struct vp_level *l = &ddpm->vp.level[t];
+    bool clip_x = ddpm->kind == DDPM_CLIP_X;
+    double spread = t > 0 ? noise * (clip_x ? sqrt(l->beta) : l->std) : 0;
+    struct blueprint_step step = {
+        .by_inner = 1, .spread = (float)spread, .clip = clip_x, .clip_inner = !clip_x, .noise = -1};
+    if (clip_x) {
+        step.inner_x = (float)(1 / sqrt(l->alpha));
+        step.inner_y = -(float)(l->beta / sqrt((1 - l->alpha_bar) * l->alpha));
+    } else {
+        step.inner_x = (float)l->x0_x;
+        step.inner_y = -(float)l->x0_e;
+        step.by_inner = (float)l->mean_x0;
+        step.by_x = (float)l->mean_x;
+    }
+    return step;
+}
+
+dqs_status denoising_describe(const struct denoiser *actor, const struct experience *e,
+                              const struct denoising_options *o, struct blueprint *b, struct arena *arena,
+                              dqs_act_mode mode, double explore_noise, dqs_error *error)
+{
+    bool explore = mode == DQS_ACT_EXPLORE;
+    int T = actor->o.steps, E = actor->o.embed, d = e->setup.act_dim;
+    double noise = explore ? 1 : o->eval_noise;
+    TRY(experience_refuse_exact(mode, error));
+    experience_describe(e, b, mode);
+    b->net = &actor->net;
+    b->steps = T;
+    b->step = arena_new(arena, struct blueprint_step, T);
+    b->start = 1;
+    b->start_noise = blueprint_draw(b, arena, d, false, 0);
+    float *embedding = arena_new(arena, float, T *E);
+    for (int s = 0, t = T - 1; s < T; s++, t--) {
+        b->step[s] = step_of(&actor->ddpm, t, noise);
+        if (b->step[s].spread > 0)
+            b->step[s].noise = blueprint_draw(b, arena, d, false, (uint64_t)t);
+        embed_sinusoid(embedding + (size_t)s * (size_t)E, (float)(t + 1) / (float)T, E);
+    }
+    blueprint_levels(b, arena, embedding, E);
+    if (explore && explore_noise > 0) {
+        b->out_noise = (float)explore_noise;
+        b->out_slot = blueprint_draw(b, arena, d, false, (uint64_t)T);
+    }
+    blueprint_finish(b);
     return DQS_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef ALGO_DENOISING_H
 #define ALGO_DENOISING_H
 
+#include "blueprint.h"
 #include "denoiser.h"
 #include "experience.h"
 
@@ -39,5 +40,9 @@ struct denoiser_options denoising_choice(const struct experience *e, const struc
 dqs_status denoising_act(struct denoiser *actor, struct experience *e, const struct denoising_options *o,
                          float *action, const float *obs, int rows, dqs_act_mode mode, double explore_noise,
                          dqs_error *error);
+/* The same as a blueprint. */
+dqs_status denoising_describe(const struct denoiser *actor, const struct experience *e,
+                              const struct denoising_options *o, struct blueprint *b, struct arena *arena,
+                              dqs_act_mode mode, double explore_noise, dqs_error *error);
 
 #endif

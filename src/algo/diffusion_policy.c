@@ -146,6 +146,81 @@ double policy_act(struct diffusion_policy *p, float *action, const float *featur
     return draw->corrector > 0 ? (double)accepted / ((double)rows * draw->corrector) : 0;
 }
 
+/* ---------------------------------------------------------------- telling */
+/* sampler.c's four kinds of step, with the network's output instead of the score. */
+static struct blueprint_step step_of(const struct diffusion_policy *p, int level, double noise)
+{
+    const struct sampler *s = &p->sampler;
+    double h = s->h[level], next = s->h[level + 1], from = sqrt(h), to = sqrt(next), dt = 1.0 / s->steps,
+           scale = policy_score_scale(p, h), drift = from * (from - to), spread = 0;
+    if (s->kind == SAMPLER_EULER_MARUYAMA) {
+        drift = schedule_g2(&s->schedule, 1 - level * dt) * dt;
+        spread = sqrt(drift);
+    } else if (s->kind == SAMPLER_ANCESTRAL) {
+        drift = h - next;
+        spread = sqrt(next * (1 - next / h));
+    }
+    struct blueprint_step step = {.inner_x = 1,
+                                  .inner_y = (float)(drift * scale),
+                                  .by_inner = 1,
+                                  .spread = (float)(spread * noise),
+                                  .noise = -1};
+    if (s->kind == SAMPLER_FLOW_HEUN && to > 0) {
+        step.second = true;
+        step.by_inner = 0;
+        step.by_x = 1;
+        step.by_y = (float)(0.5 * (from - to) * from * scale);
+        step.by_y2 = (float)(0.5 * (from - to) * to * policy_score_scale(p, next));
+    }
+    return step;
+}
+
+static void describe_energy(const struct diffusion_policy *p, struct blueprint *b, struct arena *arena,
+                            int corrector, double T)
+{
+    int d = p->o.act_dim;
+    uint64_t choice = (uint64_t)sampler_tickets(&p->sampler);
+    b->inverse_T = (float)(1 / T);
+    b->corrector = corrector;
+    b->corrector_step = (float)p->o.corrector_step;
+    b->critics_mean = p->energy->combine == TWIN_MEAN;
+    b->critic[0] = &p->energy->twin->net[0];
+    b->critic[1] = &p->energy->twin->net[1];
+    if (b->particles > 1)
+        b->choice_noise = blueprint_draw(b, arena, 1, true, choice);
+    b->first_corrector_noise = b->slots;
+    for (int n = 0; n < corrector; n++) {
+        blueprint_draw(b, arena, d, false, choice + 1 + 2 * (uint64_t)n);
+        blueprint_draw(b, arena, 1, true, choice + 2 + 2 * (uint64_t)n);
+    }
+}
+
+void policy_describe(const struct diffusion_policy *p, struct blueprint *b, struct arena *arena,
+                     const struct policy_draw *draw, double T)
+{
+    int N = p->o.steps, E = p->o.embed, P = p->o.particles, d = p->o.act_dim;
+    b->net = &p->score;
+    b->squash = p->o.squash == SQUASH_BOX ? OUT_BOX : OUT_TANH;
+    b->particles = P;
+    b->steps = N;
+    b->step = arena_new(arena, struct blueprint_step, N);
+    b->start = (float)sqrt(p->sampler.h[0]);
+    b->start_noise = blueprint_draw(b, arena, P * d, false, 0);
+    float *embedding = arena_new(arena, float, N * 2 * E);
+    for (int n = 0; n < N; n++) {
+        float *to = embedding + (size_t)n * 2 * (size_t)E;
+        b->step[n] = step_of(p, n, draw->noise);
+        if (b->step[n].spread > 0)
+            b->step[n].noise = blueprint_draw(b, arena, P * d, false, 1 + (uint64_t)n);
+        embed_sinusoid(to, 1 - (float)n / (float)N, E);
+        embed_sinusoid(to + E, (float)draw->log_T, E);
+    }
+    blueprint_levels(b, arena, embedding, 2 * E);
+    if (P > 1 || draw->corrector > 0)
+        describe_energy(p, b, arena, draw->corrector, T);
+    blueprint_finish(b);
+}
+
 /* ---------------------------------------------------------------- learning */
 void policy_noise(struct diffusion_policy *p, float *tau, float *h, float *x, const float *x0, int rows,
                   struct rng *rng)

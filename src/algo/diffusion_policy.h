@@ -53,6 +53,9 @@ struct policy_draw {
 /* action [rows x act_dim] in the box <- features [rows x feature_dim]; returns the corrector's acceptance rate. */
 double policy_act(struct diffusion_policy *p, float *action, const float *features, int rows,
                   const struct policy_draw *draw, struct rng *rng);
+/* The same as a blueprint, its features already told. */
+void policy_describe(const struct diffusion_policy *p, struct blueprint *b, struct arena *arena,
+                     const struct policy_draw *draw, double T);
 
 /* tau ~ U[0,1], stratified over the batch; h = h(tau); x = x0 + sqrt(h) e. tau, h [rows]; x, x0 [rows x act_dim] */
 void policy_noise(struct diffusion_policy *p, float *tau, float *h, float *x, const float *x0, int rows,

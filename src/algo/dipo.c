@@ -226,6 +226,13 @@ static void visit(void *self, struct visitor *v)
     experience_visit(e, v, NULL, 0);
 }
 
+static dqs_status describe(void *self, struct blueprint *b, struct arena *arena, dqs_act_mode mode,
+                           dqs_error *error)
+{
+    struct learner *q = self;
+    return denoising_describe(&q->actor, &q->e, &q->o.denoising, b, arena, mode, 0, error);
+}
+
 const struct algo algo_dipo = {
     .name = "dipo",
     .doc = "Diffusion Policy for Online RL: a diffusion model of actions moved up the critic",
@@ -238,4 +245,6 @@ const struct algo algo_dipo = {
     .update_due = update_due,
     .update = update,
     .visit = visit,
+    .describe = describe,
+    .sampling_steps = "diffusion_steps",
 };

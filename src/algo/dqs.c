@@ -247,6 +247,20 @@ static dqs_status dqs_soft_value(void *self, float *value, const float *obs, int
     return grid_map(&q->grid, &q->energy, value, &q->e, obs, rows, q->temperature.T, error);
 }
 
+static dqs_status dqs_describe(void *self, struct blueprint *b, struct arena *arena, dqs_act_mode mode,
+                               dqs_error *error)
+{
+    struct dqs *q = self;
+    double T = q->temperature.T;
+    struct policy_draw how = {seen_T(q, T), mode == DQS_ACT_EVALUATE ? q->o.eval_noise : 1,
+                              (int)q->o.corrector};
+    if (mode == DQS_ACT_EXACT)
+        return fail(error, DQS_E_UNSUPPORTED, "exact: a grid over the critics is not exported; use evaluate");
+    experience_describe(&q->e, b, mode);
+    policy_describe(&q->policy, b, arena, &how, T);
+    return DQS_OK;
+}
+
 /* ---------------------------------------------------------------- life */
 static dqs_status check(const struct dqs_options *o, int act_dim, dqs_error *error)
 {
@@ -411,4 +425,6 @@ const struct algo algo_dqs = {
     .visit = dqs_visit,
     .diagnose = dqs_diagnose,
     .soft_value = dqs_soft_value,
+    .describe = dqs_describe,
+    .sampling_steps = "N",
 };

@@ -111,3 +111,10 @@ void experience_visit_policy(struct experience *e, struct visitor *v)
 {
     normaliser_visit(&e->features.norm, v, "normaliser/");
 }
+
+void experience_describe(const struct experience *e, struct blueprint *b, dqs_act_mode mode)
+{
+    features_describe(&e->features, b);
+    b->act_dim = e->setup.act_dim;
+    b->rng = mode == DQS_ACT_EXPLORE ? &e->rng_act : &e->rng_evaluate;
+}

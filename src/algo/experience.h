@@ -6,6 +6,7 @@
 #define ALGO_EXPERIENCE_H
 
 #include "algo.h"
+#include "blueprint.h"
 #include "parts.h"
 
 /* First member of an off-policy algorithm's own options struct, so that its rows serve them all. */
@@ -97,5 +98,7 @@ void experience_log(const struct experience *e, struct log_sink *log, double cri
 /* Everything but the normaliser, which belongs to the policy (experience_visit_policy). */
 void experience_visit(struct experience *e, struct visitor *visitor, const struct named_stream *own, int n);
 void experience_visit_policy(struct experience *e, struct visitor *visitor);
+/* What all of them begin with: features, and the generator of this mode. */
+void experience_describe(const struct experience *e, struct blueprint *b, dqs_act_mode mode);
 
 #endif

@@ -32,6 +32,16 @@ void features_of(const struct features *f, float *out, const float *obs, int row
     }
 }
 
+/* A blueprint begins here: one particle, everything else nothing. */
+void features_describe(const struct features *f, struct blueprint *b)
+{
+    *b = (struct blueprint){.obs_dim = f->norm.dim,
+                            .norm = &f->norm,
+                            .octaves = f->octaves,
+                            .feature_dim = f->dim,
+                            .particles = 1};
+}
+
 void join_rows(float *x, const float *left, int left_dim, const float *right, int right_dim, int rows)
 {
     size_t l = (size_t)left_dim, d = (size_t)right_dim;

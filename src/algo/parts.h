@@ -3,6 +3,7 @@
 #define ALGO_PARTS_H
 
 #include "adam.h"
+#include "blueprint.h"
 #include "net.h"
 #include "normaliser.h"
 #include "ring.h"
@@ -25,6 +26,7 @@ struct features {
 };
 void features_create(struct features *f, struct arena *arena, int obs_dim, bool normalise, int octaves);
 void features_of(const struct features *f, float *out, const float *obs, int rows);
+void features_describe(const struct features *f, struct blueprint *b);
 
 /* [s | a] side by side: x [rows x (features + act_dim)] */
 void join_rows(float *x, const float *left, int left_dim, const float *right, int right_dim, int rows);

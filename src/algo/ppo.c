@@ -333,6 +333,29 @@ static void ppo_visit(void *self, struct visitor *v)
     visit_long(v, "minibatch", VISIT_REPLAY, &p->minibatch);
 }
 
+static dqs_status ppo_describe(void *self, struct blueprint *b, struct arena *arena, dqs_act_mode mode,
+                               dqs_error *error)
+{
+    struct ppo *p = self;
+    int d = p->setup.act_dim;
+    TRY(experience_refuse_exact(mode, error));
+    features_describe(&p->features, b);
+    b->act_dim = d;
+    b->net = &p->mu;
+    b->squash = OUT_BOX;
+    b->rng = &p->rng_act;
+    if (mode == DQS_ACT_EXPLORE) {
+        float *sigma = arena_new(arena, float, d);
+        for (int j = 0; j < d; j++)
+            sigma[j] = expf(p->log_sigma[j]);
+        b->sigma_form = SIGMA_CONSTANT;
+        b->sigma = sigma;
+        b->sigma_noise = blueprint_draw(b, arena, d, false, 0);
+    }
+    blueprint_finish(b);
+    return DQS_OK;
+}
+
 const struct algo algo_ppo = {
     .name = "ppo",
     .doc = "Proximal Policy Optimization: on-policy, a clipped objective and generalised advantages",
@@ -345,4 +368,5 @@ const struct algo algo_ppo = {
     .update_due = ppo_update_due,
     .update = ppo_update,
     .visit = ppo_visit,
+    .describe = ppo_describe,
 };

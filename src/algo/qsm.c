@@ -137,6 +137,13 @@ static void visit(void *self, struct visitor *v)
     experience_visit(&q->e, v, NULL, 0);
 }
 
+static dqs_status describe(void *self, struct blueprint *b, struct arena *arena, dqs_act_mode mode,
+                           dqs_error *error)
+{
+    struct learner *q = self;
+    return denoising_describe(&q->actor, &q->e, &q->o.denoising, b, arena, mode, q->o.explore_noise, error);
+}
+
 const struct algo algo_qsm = {
     .name = "qsm",
     .doc = "Q-Score Matching: a diffusion policy whose score follows the gradient of Q",
@@ -149,4 +156,6 @@ const struct algo algo_qsm = {
     .update_due = update_due,
     .update = update,
     .visit = visit,
+    .describe = describe,
+    .sampling_steps = "diffusion_steps",
 };

@@ -223,6 +223,16 @@ static void visit(void *self, struct visitor *v)
     experience_visit(&q->e, v, NULL, 0);
 }
 
+static dqs_status describe(void *self, struct blueprint *b, struct arena *arena, dqs_act_mode mode,
+                           dqs_error *error)
+{
+    struct learner *q = self;
+    TRY(experience_refuse_exact(mode, error));
+    experience_describe(&q->e, b, mode);
+    gaussian_describe(&q->pi, b, arena, mode == DQS_ACT_EXPLORE);
+    return DQS_OK;
+}
+
 const struct algo algo_sac = {
     .name = "sac",
     .doc = "Soft Actor-Critic: a squashed Gaussian policy with automatic temperature",
@@ -236,4 +246,5 @@ const struct algo algo_sac = {
     .update = update,
     .visit = visit,
     .soft_value = soft_value,
+    .describe = describe,
 };

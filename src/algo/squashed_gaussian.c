@@ -67,3 +67,17 @@ void gaussian_back(struct squashed_gaussian *g, const float *a, const float *da,
         }
     }
 }
+
+void gaussian_describe(const struct squashed_gaussian *g, struct blueprint *b, struct arena *arena,
+                       bool stochastic)
+{
+    b->net = &g->actor.net;
+    b->squash = OUT_TANH;
+    if (stochastic) {
+        b->sigma_form = g->range.form == SIGMA_TANH ? SIGMA_OF_NET_TANH : SIGMA_OF_NET_CLAMP;
+        b->sigma_low = g->range.low;
+        b->sigma_high = g->range.high;
+        b->sigma_noise = blueprint_draw(b, arena, b->act_dim, false, 0);
+    }
+    blueprint_finish(b);
+}

@@ -33,5 +33,8 @@ void gaussian_draw(const struct compute *compute, struct squashed_gaussian *g, f
                    const float *s, int rows, struct rng *rng);
 /* actor.du <- d/d(mu, l) of the mean of alpha log pi(a|s) - Q(s, a), e fixed: after gaussian_draw, from da = dQ/da. */
 void gaussian_back(struct squashed_gaussian *g, const float *a, const float *da, double alpha, int rows);
+/* The same as a blueprint, its features already told: tanh mu, or with noise. */
+void gaussian_describe(const struct squashed_gaussian *g, struct blueprint *b, struct arena *arena,
+                       bool stochastic);
 
 #endif

@@ -125,6 +125,13 @@ static void visit(void *self, struct visitor *v)
     experience_visit(&q->e, v, NULL, 0);
 }
 
+static dqs_status describe(void *self, struct blueprint *b, struct arena *arena, dqs_act_mode mode,
+                           dqs_error *error)
+{
+    struct learner *q = self;
+    return actor_describe(&q->actor, &q->e, b, arena, mode, q->o.explore_noise, error);
+}
+
 const struct algo algo_td3 = {
     .name = "td3",
     .doc = "Twin Delayed DDPG: two critics, a smoothed target, a slower actor",
@@ -137,4 +144,5 @@ const struct algo algo_td3 = {
     .update_due = update_due,
     .update = update,
     .visit = visit,
+    .describe = describe,
 };

@@ -3,6 +3,8 @@
  */
 #include "file.h"
 #include "handles.h"
+#include "number.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +23,87 @@ static dqs_status read_dim(const struct safetensors *file, const char *path, con
     return DQS_OK;
 }
 
+/* settings: key=value with blanks between. */
+static dqs_status apply_settings(struct config *config, const char *settings, dqs_error *error)
+{
+    for (const char *at = settings ? settings : ""; *(at += strspn(at, " "));) {
+        char word[400], *value;
+        size_t length = strcspn(at, " ");
+        snprintf(word, sizeof word, "%.*s", (int)(length < 390 ? length : 390), at);
+        at += length;
+        if (!(value = strchr(word, '=')))
+            return fail(error, DQS_E_OPTION, "policy: '%.60s' is no setting; write key=value", word);
+        *value++ = 0;
+        const char *key = word;
+        if (strcmp(key, "sampling_steps") == 0 && !(key = config->algo->sampling_steps))
+            return fail(error, DQS_E_UNSUPPORTED,
+                        "%s: an action takes one pass of its network; there are no steps to choose",
+                        config->algo->name);
+        TRY(config_set(config, key, value, error));
+    }
+    return DQS_OK;
+}
+
+/* act_dim numbers; NULL if the file does not have them or they make no sense. */
+static float *read_bounds(const struct safetensors *file, const char *key, int act_dim)
+{
+    const char *text = safetensors_metadata(file, key);
+    float *bounds = text ? calloc((size_t)act_dim, sizeof *bounds) : NULL;
+    for (int i = 0; bounds && i < act_dim; i++) {
+        char word[NUMBER_TEXT_SIZE];
+        double value = NAN;
+        text += strspn(text, " ");
+        size_t length = strcspn(text, " ");
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : 0), text);
+        text += length;
+        if (!number_read(word, &value) || !isfinite(value)) {
+            free(bounds);
+            return NULL;
+        }
+        bounds[i] = (float)value;
+    }
+    return bounds;
+}
+
+/* Files from before bounds were recorded: the task itself is asked, if it is here. */
+static void ask_task(struct deployed *policy, const struct config *config)
+{
+    struct arena arena = {0};
+    struct env_batch *envs;
+    int d = policy->shape.act_dim;
+    if (config->env && env_batch_create(&envs, &arena, config->env, config->value.run.env_options, 1, 0, NULL,
+                                        NULL) == DQS_OK) {
+        if (envs->spec.act_dim == d && envs->spec.act_low && envs->spec.act_high &&
+            (policy->low = malloc(sizeof(float) * (size_t)d)) &&
+            (policy->high = malloc(sizeof(float) * (size_t)d))) {
+            memcpy(policy->low, envs->spec.act_low, sizeof(float) * (size_t)d);
+            memcpy(policy->high, envs->spec.act_high, sizeof(float) * (size_t)d);
+        }
+        env_batch_close(envs);
+    }
+    arena_free(&arena);
+}
+
+static void find_bounds(struct deployed *policy, const struct safetensors *file, const struct config *config)
+{
+    int d = policy->shape.act_dim;
+    bool good;
+    policy->low = read_bounds(file, "act_low", d);
+    policy->high = read_bounds(file, "act_high", d);
+    if (!policy->low && !policy->high)
+        ask_task(policy, config);
+    good = policy->low && policy->high;
+    for (int i = 0; good && i < d; i++)
+        good = policy->low[i] < policy->high[i];
+    if (good)
+        return;
+    free(policy->low);
+    free(policy->high);
+    policy->low = policy->high = NULL;
+}
+
 static dqs_status open_policy(struct deployed **policy, const struct safetensors *file, const char *path,
-                              dqs_error *error)
+                              const char *settings, dqs_error *error)
 {
     struct deployed_shape shape = {0};
     struct config *config;
@@ -35,8 +116,16 @@ static dqs_status open_policy(struct deployed **policy, const struct safetensors
     TRY(read_dim(file, path, "terminates", 0, 1, &terminates, error));
     shape.terminates = terminates;
     TRY(config_from_yaml(&config, yaml, strlen(yaml), path, NULL, NULL, false, error));
-    dqs_status status = deployed_create(policy, config->algo, config->value.algo, config->value.run.kernels,
-                                        shape, (uint64_t)config->value.run.seed, error);
+    dqs_status status = apply_settings(config, settings, error);
+    if (status == DQS_OK)
+        status = deployed_create(policy, config->algo, config->value.algo, config->value.run.kernels, shape,
+                                 (uint64_t)config->value.run.seed, error);
+    if (status == DQS_OK) {
+        const char *env = safetensors_metadata(file, "env"), *key = config->algo->sampling_steps;
+        snprintf((*policy)->env, sizeof(*policy)->env, "%s", env ? env : "");
+        (*policy)->steps = key ? atoi(config_get(config, key)) : 0;
+        find_bounds(*policy, file, config);
+    }
     config_free(config);
     if (status != DQS_OK)
         return status;
@@ -61,6 +150,11 @@ static const char *find_file(const char *path, char *inside, size_t size)
 
 dqs_status dqs_policy_load(dqs_policy **out, const char *path, dqs_error *error)
 {
+    return dqs_policy_load_with(out, path, NULL, error);
+}
+
+dqs_status dqs_policy_load_with(dqs_policy **out, const char *path, const char *settings, dqs_error *error)
+{
     NEED(out, error);
     NEED(path, error);
     char inside[1200];
@@ -72,7 +166,7 @@ dqs_status dqs_policy_load(dqs_policy **out, const char *path, dqs_error *error)
         return fail(error, DQS_E_IO,
                     "%s: a folder without a policy; name a run folder or a .safetensors file", path);
     TRY(safetensors_open(name, &file, error));
-    dqs_status status = open_policy(&policy, &file, name, error);
+    dqs_status status = open_policy(&policy, &file, name, settings, error);
     safetensors_close(&file);
     if (status != DQS_OK) {
         deployed_free(policy);
@@ -80,6 +174,11 @@ dqs_status dqs_policy_load(dqs_policy **out, const char *path, dqs_error *error)
     }
     *out = (dqs_policy *)policy;
     return DQS_OK;
+}
+
+int dqs_policy_steps(const dqs_policy *policy)
+{
+    return policy_inside(policy)->steps;
 }
 
 int dqs_policy_obs_dim(const dqs_policy *policy)

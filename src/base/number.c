@@ -47,6 +47,21 @@ void number_write(char text[NUMBER_TEXT_SIZE], double value)
     plain_leave(plain);
 }
 
+void number_write_float(char text[NUMBER_TEXT_SIZE], float value)
+{
+    if (!isfinite(value)) {
+        number_write(text, (double)value);
+        return;
+    }
+    struct plain plain = plain_enter();
+    for (int digits = fabsf(value) < FLT_MIN ? 1 : FLT_DIG; digits <= 9; digits++) {
+        snprintf(text, NUMBER_TEXT_SIZE, "%.*g", digits, (double)value);
+        if (strtof(text, NULL) == value)
+            break;
+    }
+    plain_leave(plain);
+}
+
 /* Drops '_' between digits and writes a closing k, M or G as an exponent, so that 1.001k is rounded once. */
 static bool unravel(const char *text, char *out, size_t size)
 {

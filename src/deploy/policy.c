@@ -111,6 +111,18 @@ dqs_status deployed_seed(struct deployed *policy, uint64_t seed, dqs_error *erro
     return DQS_OK;
 }
 
+dqs_status deployed_twin(struct deployed **twin, const struct deployed *policy, const char *kernels,
+                         uint64_t seed, dqs_error *error)
+{
+    TRY(deployed_create(twin, policy->algo, policy->options, kernels, policy->shape, seed, error));
+    dqs_status status = copy_weights(policy->algo, (*twin)->self, policy->self, error);
+    if (status != DQS_OK) {
+        deployed_free(*twin);
+        *twin = NULL;
+    }
+    return status;
+}
+
 dqs_status deployed_act(struct deployed *policy, const float *obs, float *action, dqs_error *error)
 {
     return policy->algo->act(policy->self, action, obs, 1, DQS_ACT_EVALUATE, error);
@@ -123,5 +135,7 @@ void deployed_free(struct deployed *policy)
     compute_free(policy->compute);
     arena_free(&policy->arena);
     free(policy->options);
+    free(policy->low);
+    free(policy->high);
     free(policy);
 }

@@ -14,6 +14,9 @@ struct deployed_shape {
 };
 
 struct deployed {
+    char env[100];     /* what it was learned on, "" where nobody knows */
+    float *low, *high; /* [act_dim]: the task's bounds; NULL where nobody knows */
+    int steps;         /* of sampling, in one action; 0: one pass */
     const struct algo *algo;
     void *options; /* its own copy */
     struct deployed_shape shape;
@@ -27,6 +30,9 @@ dqs_status deployed_create(struct deployed **policy, const struct algo *algo, co
 void deployed_visit(void *policy, struct visitor *visitor); /* what VISIT_POLICY names is the policy file */
 /* Starts its random numbers afresh; the weights stay. Allocates; not for the control loop. */
 dqs_status deployed_seed(struct deployed *policy, uint64_t seed, dqs_error *error);
+/* A second one with the same weights, on kernels of that name, its random numbers at their start. */
+dqs_status deployed_twin(struct deployed **twin, const struct deployed *policy, const char *kernels,
+                         uint64_t seed, dqs_error *error);
 dqs_status deployed_act(struct deployed *policy, const float *obs, float *action, dqs_error *error);
 void deployed_free(struct deployed *policy);
 

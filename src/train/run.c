@@ -94,6 +94,19 @@ dqs_status run_check_numbers(struct run *run, dqs_error *error)
 
 /* ---------------------------------------------------------------- saving */
 
+/* act_dim numbers with blanks between, malloc'd; the same for every task that has no bounds of its own. */
+static char *bounds_text(const float *bounds, float otherwise, int n)
+{
+    char *text = calloc((size_t)n, NUMBER_TEXT_SIZE + 1), *at = text;
+    for (int i = 0; text && i < n; i++) {
+        if (i > 0)
+            *at++ = ' ';
+        number_write_float(at, bounds ? bounds[i] : otherwise);
+        at += strlen(at);
+    }
+    return text;
+}
+
 static dqs_status save(struct run *run, const char *file, int kinds, dqs_error *error)
 {
     char path[RUN_PATH_SIZE], text[8][NUMBER_TEXT_SIZE];
@@ -107,13 +120,20 @@ static dqs_status save(struct run *run, const char *file, int kinds, dqs_error *
     run_progress(run, &progress);
     number_write(text[6], progress.seconds);
     number_write(text[7], progress.eval_mean);
-    char *yaml = config_write(run->config, NULL);
-    if (!yaml)
+    char *yaml = config_write(run->config, NULL), *low = bounds_text(spec->act_low, -1, spec->act_dim),
+         *high = bounds_text(spec->act_high, 1, spec->act_dim);
+    if (!yaml || !low || !high) {
+        free(yaml);
+        free(low);
+        free(high);
         return fail(error, DQS_E_MEMORY, "%s: out of memory", run->dir);
+    }
     const struct safetensors_pair metadata[] = {{"env", run->config->env_name},
                                                 {"algo", run->algo->name},
                                                 {"obs_dim", text[0]},
                                                 {"act_dim", text[1]},
+                                                {"act_low", low},
+                                                {"act_high", high},
                                                 {"terminates", text[2]},
                                                 {"step", text[3]},
                                                 {"seconds", text[6]},
@@ -126,6 +146,8 @@ static dqs_status save(struct run *run, const char *file, int kinds, dqs_error *
     run_path(run, path, file);
     dqs_status status = checkpoint_save(path, run->parts, kinds, metadata, error);
     free(yaml);
+    free(low);
+    free(high);
     return status;
 }
 
