@@ -98,7 +98,8 @@ static int slurm(const struct words *w, const struct drive_sweep *d, const struc
         status = sweep_slurm_submit(s, job, sizeof job, &error);
     if (status != DQS_OK)
         return complain_error(&error);
-    printf("submitted job %s: %d tasks for %d runs in %s\n", job, s->tasks, d->plan->count, d->plan->out);
+    printf("submitted job %s: %d task%s for %d run%s in %s\n", job, s->tasks, s->tasks == 1 ? "" : "s",
+           d->plan->count, d->plan->count == 1 ? "" : "s", d->plan->out);
     printf("look at it: %s sweep %s --status; squeue -j %s\n", program_name(), d->plan->out, job);
     return EXIT_OK;
 }

@@ -17,12 +17,14 @@
 
 /* A signal handler has no argument of its own: the only mutable globals of the command line. */
 static dqs_run *volatile handled_run;
-static volatile sig_atomic_t caught, speaks;
+static volatile sig_atomic_t caught, speaks, patient;
 
 static void on_signal(int number)
 {
     static const char again[] = "\nstopping after this step; once more to leave without saving\n";
     static const char newline[] = "\n";
+    if (caught && patient)
+        return;
     if (caught) {
         if (speaks && write(STDERR_FILENO, newline, sizeof newline - 1) < 0)
             _exit(128 + number);
@@ -42,6 +44,8 @@ static void signals_take(dqs_run *run, struct sigaction *before, bool terminal)
     handled_run = run;
     caught = 0;
     speaks = terminal;
+    /* A cluster ends sweep and runs with the same signal, and the sweep passes its own on: these are one wish. */
+    patient = getenv(CHILD_OF) != NULL;
     for (int i = 0; i < SIGNALS; i++) {
         struct sigaction action;
         memset(&action, 0, sizeof action);

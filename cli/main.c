@@ -2,6 +2,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "terminal.h"
+#include "text.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ int complain(int exit_code, const char *format, ...)
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
+    text_clean(line, true);
     fprintf(stderr, "dqs: %s\n", line);
     return exit_code;
 }

@@ -22,17 +22,54 @@ static void test_ring(void **state)
               action = (float)i / 100;
         ring_push(&ring, obs, &action, (float)i * 10, next, i % 3 == 0);
         assert_int_equal(ring_count(&ring), i < 9 ? i + 1 : 10);
-        ring_sample(&ring, &batch, &rng);
+        ring_sample(&ring, &batch, 0.9, 1, &rng);
         for (int r = 0; r < batch.rows; r++) {
             int j = (int)batch.obs[2 * r];
             assert_in_range(j, i < 10 ? 0 : i - 9, i); /* the last ten and no older */
             assert_true(batch.obs[2 * r + 1] == (float)-j && batch.action[r] == (float)j / 100);
             assert_true(batch.next_obs[2 * r] == (float)j + 0.5f &&
                         batch.next_obs[2 * r + 1] == (float)-j - 0.5f);
-            assert_true(batch.reward[r] == (float)j * 10 && batch.terminated[r] == (float)(j % 3 == 0));
+            assert_true(batch.reward[r] == (float)j * 10 && batch.discount[r] == (j % 3 ? 0.9f : 0));
         }
     }
     assert_int_equal(ring.written, 27);
+    arena_free(&arena);
+}
+
+/* Two environments push in turn; an episode of environment e is a walk e, e+10, e+20 ... of the one number that is observed. A
+ * row of n steps sums the rewards of its own walk, and stops where the walk, or what is stored of it, does. */
+static void test_ring_n_step(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct ring ring;
+    struct ring_batch batch;
+    struct rng rng;
+    enum { LENGTH = 5, CAPACITY = 22, PUSHED = 40, N = 3 };
+    const double gamma = 0.5;
+    ring_create(&ring, &arena, CAPACITY, 1, 1);
+    ring_batch_create(&batch, &arena, 2000, 1, 1);
+    ring.lanes = 2;
+    rng_seed(&rng, 1, RNG_REPLAY);
+    for (int i = 0; i < PUSHED; i++) { /* lane 0 is cut off every LENGTH steps, lane 1 dies then */
+        int lane = i % 2, t = i / 2;
+        float obs = (float)(1000 * (t / LENGTH) + 10 * (t % LENGTH) + lane), next = obs + 10, action = 0;
+        ring_push(&ring, &obs, &action, (float)(1 + t), &next, lane == 1 && t % LENGTH == LENGTH - 1);
+    }
+    ring_sample(&ring, &batch, gamma, N, &rng);
+    for (int r = 0; r < batch.rows; r++) {
+        int code = (int)batch.obs[r], lane = code % 10, t = code / 1000 * LENGTH + code % 1000 / 10, steps = 0;
+        double reward = 0, discount = 1;
+        while (steps < N && (steps == 0 || (t + steps) % LENGTH) && 2 * (t + steps) + lane < PUSHED) {
+            reward += discount * (1 + t + steps);
+            discount *= gamma;
+            steps++;
+        }
+        bool dies = lane == 1 && (t + steps) % LENGTH == 0;
+        assert_true(batch.reward[r] == (float)reward);
+        assert_true(batch.next_obs[r] == (float)(code + 10 * steps));
+        assert_true(batch.discount[r] == (dies ? 0 : (float)discount));
+    }
     arena_free(&arena);
 }
 
@@ -52,7 +89,7 @@ static void check_uniform(int filled, int rows)
         ring_push(&ring, &obs, &action, 0, &next, 0);
     }
     for (int b = 0; b < batches; b++) {
-        ring_sample(&ring, &batch, &rng);
+        ring_sample(&ring, &batch, 0.9, 1, &rng);
         for (int r = 0; r < rows; r++) {
             counts[(int)batch.obs[r]]++;
             if (r % 2) /* neighbours come from one block of the generator: their difference is uniform too */
@@ -212,7 +249,8 @@ static void test_update_box(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ring),         cmocka_unit_test(test_ring_uniform),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_ring_n_step),         cmocka_unit_test(test_ring_uniform),
         cmocka_unit_test(test_update_paper), cmocka_unit_test(test_update_latent),
         cmocka_unit_test(test_update_box),   cmocka_unit_test(test_threads),
         cmocka_unit_test(test_golden),

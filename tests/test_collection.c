@@ -139,8 +139,8 @@ static void options_that_vary_name_methods(void **state)
     (void)state;
     struct collection c;
     put_run("a", "cheetah-run", "dqs", "default", 0, preset_K("cheetah-run"), "1,1,1,0\n");
-    put_run("b", "cheetah-run", "dqs", "default", 0, "K: 160\nbatch: 7\ndiag_states: 2\n", "1,1,1,0\n");
-    put_run("c", "cheetah-run", "dqs", "default", 0, "K: 77\nbatch: 7\ndiag_states: 1\n", "1,1,1,0\n");
+    put_run("b", "cheetah-run", "dqs", "default", 0, "K: 160\ndiag_states: 2\n", "1,1,1,0\n");
+    put_run("c", "cheetah-run", "dqs", "default", 0, "K: 77\ndiag_states: 1\n", "1,1,1,0\n");
     put_run("d", "gmm", "dqs", "default", 0, preset_K("gmm"), "1,1,1,0\n");
     put_run("e", "cheetah-run", "dqs", "paper", 0, "K: 1000\n", "1,1,1,0\n");
     put_run("f", "cheetah-run", "unheard_of", "default", 0, "x: 2\n", "1,1,1,0\n");
@@ -152,6 +152,24 @@ static void options_that_vary_name_methods(void **state)
     assert_int_equal(c.n_methods, 6);
     for (int m = 0; m < 6; m++)
         assert_string_equal(c.methods[m].label, labels[m]);
+    collection_free(&c);
+}
+
+/* An option that a run does not record came later: then it was at its standard. */
+static void runs_of_an_earlier_version_are_compared_too(void **state)
+{
+    (void)state;
+    struct collection c;
+    put_run("a", "cheetah-run", "dqs", "default", 0, "", "1,1,1,0\n");
+    put_run("b", "cheetah-run", "dqs", "default", 1, "gamma: 0.99\nbatch: 256\n", "1,1,1,0\n");
+    put_run("c", "cheetah-run", "dqs", "default", 0, "gamma: 0.9\nbatch: 256\nnot_known_yet: 3\n",
+            "1,1,1,0\n");
+    read_well(&c);
+    assert_int_equal(warnings.count, 0);
+    assert_int_equal(c.n_methods, 2);
+    assert_string_equal(c.methods[0].label, "dqs");
+    assert_string_equal(c.methods[1].label, "dqs gamma=0.9 not_known_yet=3");
+    assert_int_equal(collection_cell(&c, 0, 0)->count, 2);
     collection_free(&c);
 }
 
@@ -400,6 +418,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(runs_are_grouped),
         TEST(options_that_vary_name_methods),
+        TEST(runs_of_an_earlier_version_are_compared_too),
         TEST(environment_options_are_part_of_the_task),
         TEST(doubles_count_once),
         TEST(damage_costs_one_run),

@@ -158,6 +158,7 @@ td3:
     ("tasks: [pendulum]\ndqs:\n  seeds: 3\n", "outside of sections"),
     ("tasks: [pendulum]\ndqs:\n  T: {a: b}\n", "a mapping where a value"),
     ("tasks: [pendulum]\nsteps: 1\nsteps: 2\n", "already there in line 2"),
+    ("tasks: [pendulum]\ndqs:\n  K: 4\ndqs:\n  N: 4\n", "dqs: was already there in line 3"),
     ("tasks: &a [pendulum]\nalgos: *a\n", "an alias"),
     ("tasks: [pendulum]\n---\na: b\n", "a second document"),
     ("tasks: [pendulum]\nenv_options: [a/b, a_b]\n", "share the folder"),
@@ -259,6 +260,25 @@ def test_ctrl_c_saves_and_a_second_start_goes_on(tmp_path):
     result = dqs(*args)
     assert result.returncode == 0 and result.stderr.count("resumed  ") == 2, result.stderr
     same_results(out, calm)
+
+
+def test_a_cluster_that_signals_every_process_stops_with_checkpoints(tmp_path):
+    """The run gets the signal from outside, more than once, and from its sweep: it saves all the same."""
+    grid = GRID.replace("[td3, sac]", "[td3]").replace("seeds: 2", "seeds: 1").replace("checkpoint_every: 400", "checkpoint_every: 0")
+    file = write(tmp_path, grid.replace("4000", "10000000"))
+    run = tmp_path / "out" / RUNS[0]
+    sweep = start("sweep", file, "--out", tmp_path / "out", "--worker")
+    assert wait_for(lambda: (run / "progress.csv").exists() and len((run / "progress.csv").read_text().splitlines()) > 3)
+    (child,) = children(sweep.pid)
+    os.kill(child, signal.SIGSTOP)  # so that all signals are there before it can act on one
+    os.kill(child, signal.SIGTERM)
+    sweep.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    os.kill(child, signal.SIGINT)
+    os.kill(child, signal.SIGCONT)
+    out, err = sweep.communicate(timeout=60)
+    assert sweep.returncode == 143 and "failed" not in err and f"stopped  {RUNS[0]}" in err, err
+    assert (run / "checkpoint.safetensors").exists() and not (run / "failures.txt").exists()
 
 
 def test_two_sweeps_share_the_work(calm, tmp_path):

@@ -96,6 +96,23 @@ def test_killed_and_requeued_tasks_end_with_the_same_bits(cluster, tmp_path):
     assert len(same_results(out, tmp_path / "calm")) == 4
 
 
+def test_cancelled_tasks_stop_with_a_checkpoint(cluster, tmp_path):
+    """`scancel`, and preemption alike, send SIGTERM to every process of the task. The sweep goes on here, without Slurm."""
+    file = write(tmp_path, GRID.replace("seeds: 4", "seeds: 1").replace("checkpoint_every: 500", "checkpoint_every: 0"))
+    submitted = subprocess.run([DQS, "sweep", file, "--out", "out", "--slurm"], env=cluster.env, cwd=tmp_path,
+                               capture_output=True, text=True)
+    assert submitted.returncode == 0, submitted.stderr
+    job = re.match(r"submitted job (\d+): 1 task for 1 run in", submitted.stdout).group(1)
+    run = tmp_path / "out" / "pendulum/td3/default-s0"
+    assert wait_for(lambda: (run / "progress.csv").exists() and len((run / "progress.csv").read_text().splitlines()) > 2)
+    cluster.ask("scancel", job)
+    cluster.wait(lambda: not cluster.ask("squeue", "-h").strip(), "it does not end", 60)
+    assert (run / "checkpoint.safetensors").exists() and not (run / "DONE").exists()
+    assert not (run / "failures.txt").exists()
+    result = dqs("sweep", tmp_path / "out")
+    assert result.returncode == 0 and "resumed  " in result.stderr, result.stderr
+
+
 def test_what_sbatch_refuses_is_told(cluster, tmp_path):
     file = write(tmp_path, GRID)
     refused = subprocess.run([DQS, "sweep", file, "--out", "out", "--slurm", "--partition", "none"], env=cluster.env,

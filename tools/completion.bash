@@ -7,7 +7,7 @@ _dqs_keys() { "$1" options 2>/dev/null | awk '/^  / { print $1 "=" }'; }
 
 _dqs() {
     local program=$1 word=$2 before=$3 verb=${COMP_WORDS[1]} flags words=
-    local verbs="train resume sweep ablate eval plot render envs algos options bench help version"
+    local verbs="train resume sweep ablate eval plot report render envs algos options bench help version"
     case $verb in
         train) flags="--algo --preset --steps --seed --threads --out --config --init-from --kernels --set --json --quiet" ;;
         sweep) flags="--jobs --seeds --steps --set --out --retries --lease --status --dry-run --slurm --tasks --cpus --partition --time --notice --sbatch --worker --json --quiet" ;;
@@ -15,6 +15,7 @@ _dqs() {
         resume) flags="--steps --threads --json --quiet" ;;
         eval) flags="--episodes --mode --seed --json" ;;
         plot) flags="--out --together --tasks --algos --seeds --band --x --smooth --json" ;;
+        report) flags="--at --out --format --against --bootstrap --json" ;;
         render) flags="--episodes --seconds --format --out --size --fps --camera --seed --random --json" ;;
         options) flags="--env --preset --json --markdown" ;;
         envs | algos) flags="--json" ;;
@@ -35,9 +36,10 @@ _dqs() {
         --env) words=$(_dqs_first_words "$program" envs 1) ;;
         --preset) words="default paper authors quick" ;;
         --mode) words="evaluate explore exact" ;;
-        --format) words="mp4 gif png mp4,gif mp4,png mp4,gif,png" ;;
+        --against) words="paper $(_dqs_first_words "$program" algos)" ;;
+        --format) words="md latex csv html" && [[ $verb == report ]] || words="mp4 gif png mp4,gif mp4,png mp4,gif,png" ;;
         --set) compopt -o nospace 2>/dev/null; words=$(_dqs_keys "$program") ;;
-        --steps | --seed | --threads | --episodes | --kernels | --seconds | --size | --fps | --camera | --seeds | --smooth) return ;;
+        --steps | --seed | --threads | --episodes | --kernels | --seconds | --size | --fps | --camera | --seeds | --smooth | --at | --bootstrap) return ;;
         *)
             if [[ $word == -* ]]; then
                 words="$flags --help"
@@ -62,7 +64,7 @@ _dqs() {
                         ;;
                     options) words=$(_dqs_first_words "$program" algos) ;;
                     help) words=$verbs ;;
-                    resume | eval | plot) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
+                    resume | eval | plot | report) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
                 esac
             fi
             ;;

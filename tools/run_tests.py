@@ -187,7 +187,8 @@ def run_pytest(stage, folder, files, env=None):
         return
     report = TOP / folder / "pytest.xml"
     report.unlink(missing_ok=True)
-    code, output = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, files],
+    side_by_side = ["-n", str(os.cpu_count() or 1), "--dist", "worksteal"] if importlib.util.find_spec("xdist") else []
+    code, output = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *side_by_side, "--junitxml", report, files],
                        timeout=2 * TIMEOUT, env={**(env or {}), "DQS_BUILD": str(TOP / folder)})
     if not report.exists():
         stage.check(False, f"pytest: {ending(code)}", output)

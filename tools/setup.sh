@@ -101,7 +101,7 @@ setup_python() {
     local stamp=.venv/installed-requirements.txt python
     cmp -s tools/requirements-test.txt "$stamp" && [ -x .venv/bin/python ] && .venv/bin/python -c '' 2>/dev/null && return
     python=$(find_python) || die "no Python >= 3.11 with venv; try: apt-get install python3-venv"
-    say "making .venv with $("$python" --version) and installing tools/requirements-test.txt into it (about 700 MB)"
+    say "making .venv with $("$python" --version) and installing tools/requirements-test.txt into it (about 1.1 GB)"
     rm -rf .venv
     "$python" -m venv .venv
     if ! .venv/bin/python -m pip install --disable-pip-version-check --quiet -r tools/requirements-test.txt >"$log" 2>&1; then

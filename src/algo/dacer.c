@@ -136,11 +136,10 @@ static void update(void *self, struct log_sink *log)
     log_phase(log, "target");
     join_rows(e->x_next, e->s_next, F, e->a_next, d, B);
     if (plain)
-        td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.terminated, e->x_next, B, e->o.gamma,
-                  TWIN_MIN);
+        td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.discount, e->x_next, B, TWIN_MIN);
     else
-        dsac_target(compute, &q->dsac, &q->critics, e->y, e->batch.reward, e->batch.terminated, e->x_next, B,
-                    e->o.gamma, &e->rng_noise);
+        dsac_target(compute, &q->dsac, &q->critics, e->y, e->batch.reward, e->batch.discount, e->x_next, B,
+                    &e->rng_noise);
 
     /* The actor climbs the critics as they are before their own step: the two steps are one in the authors' code. */
     log_phase(log, "actor");

@@ -99,7 +99,7 @@ static double improve_actions(struct learner *q)
     int B = (int)e->o.batch, F = e->features.dim, d = e->setup.act_dim;
     float *a = q->start.action;
     double moved = 0;
-    ring_sample(&e->replay, &q->start, &e->rng_replay);
+    ring_sample(&e->replay, &q->start, e->o.gamma, 1, &e->rng_replay);
     exchange(q, false);
     features_of(&e->features, q->s, q->start.obs, B);
     memcpy(q->a_t, a, sizeof *a * (size_t)(B * d));
@@ -139,8 +139,7 @@ static void update(void *self, struct log_sink *log)
     denoiser_draw(&q->actor, &q->actor.target, e->a_next, e->s_next, B, 1, &e->rng_noise);
     log_phase(log, "target");
     join_rows(e->x_next, e->s_next, F, e->a_next, d, B);
-    td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.terminated, e->x_next, B, e->o.gamma,
-              TWIN_MIN);
+    td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.discount, e->x_next, B, TWIN_MIN);
 
     /* Update both Q by minimising the mean of (Q(s, a) - y)^2 */
     log_phase(log, "critic");

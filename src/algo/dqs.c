@@ -120,6 +120,38 @@ static void spread_temperatures(struct dqs *q)
     }
 }
 
+/* Lines of the score network: for each (s, a) of the minibatch one noised action and the K-sample score there. */
+static void fit_scores(struct dqs *q, struct log_sink *log)
+{
+    struct experience *e = &q->e;
+    int B = (int)q->o.batch, d = q->setup.act_dim;
+
+    /* For each (s, a): tau ~ U[0,1], a_tau ~ N(a, h I). [DEV] noised=policy takes (s', a') instead. */
+    log_phase(log, "noise");
+    bool from_policy = q->o.noised == DQS_NOISED_POLICY;
+    const float *s = from_policy ? e->s_next : e->s, *a = from_policy ? e->a_next : e->batch.action;
+    for (int i = 0; i < B * d; i++)
+        q->a0[i] = unsquash_action((enum squash)q->o.squash, a[i]);
+    policy_noise(&q->policy, q->tau, q->h, q->a_tau, q->a0, B, &q->rng_score);
+
+    /* S = grad log sum_i exp(Q_theta(s, a~_i)/T), a~_i ~ N(a_tau, h I), i = 1 .. K */
+    log_phase(log, "score");
+    twin_energy_prepare(&q->energy, q->setup.compute, s, B, q->temperature.T);
+    spread_temperatures(q);
+    estimate_scores(q);
+
+    /* Update phi by minimising |f_phi(s, a_tau, tau) - S|^2 */
+    log_phase(log, "actor");
+    double loss = policy_fit(&q->policy, s, q->a_tau, q->tau, q->h, q->log_T, q->S, B,
+                             q->o.loss_weight == DQS_WEIGHT_LAMBDA);
+
+    /* [DEV] T follows the critic, in the modes that do. */
+    if (temperature_wants_probe(&q->temperature, e->updates / q->o.policy_delay))
+        temperature_probe(&q->temperature, q->setup.compute, &q->energy, &q->rng_temperature);
+    log_add(log, "train/actor_loss", loss);
+    log_add(log, "train/score_ess", mean_of(q->ess, B));
+}
+
 static void dqs_update(void *self, struct log_sink *log)
 {
     struct dqs *q = self;
@@ -141,7 +173,7 @@ static void dqs_update(void *self, struct log_sink *log)
             draw(q, e->a_next, e->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &e->rng_noise);
     log_phase(log, "target");
     join_rows(e->x_next, e->s_next, e->features.dim, e->a_next, d, B);
-    td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.terminated, e->x_next, B, q->o.gamma,
+    td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.discount, e->x_next, B,
               (enum twin_combine)q->o.target_critics);
 
     /* Update theta by minimising the mean of (Q_theta(s,a) - Q^)^2 */
@@ -149,38 +181,18 @@ static void dqs_update(void *self, struct log_sink *log)
     double critic_loss =
         twin_fit(compute, &q->critics, e->x, e->y, B, q->o.huber, q->o.max_grad_norm, &mean_q);
 
-    /* For each (s, a): tau ~ U[0,1], a_tau ~ N(a, h I). [DEV] noised=policy takes (s', a') instead. */
-    log_phase(log, "noise");
-    const float *s = from_policy ? e->s_next : e->s, *a = from_policy ? e->a_next : e->batch.action;
-    for (int i = 0; i < B * d; i++)
-        q->a0[i] = unsquash_action((enum squash)q->o.squash, a[i]);
-    policy_noise(&q->policy, q->tau, q->h, q->a_tau, q->a0, B, &q->rng_score);
-
-    /* S = grad log sum_i exp(Q_theta(s, a~_i)/T), a~_i ~ N(a_tau, h I), i = 1 .. K */
-    log_phase(log, "score");
-    twin_energy_prepare(&q->energy, compute, s, B, q->temperature.T);
-    spread_temperatures(q);
-    estimate_scores(q);
-
-    /* Update phi by minimising |f_phi(s, a_tau, tau) - S|^2 */
-    log_phase(log, "actor");
-    double actor_loss = policy_fit(&q->policy, s, q->a_tau, q->tau, q->h, q->log_T, q->S, B,
-                                   q->o.loss_weight == DQS_WEIGHT_LAMBDA);
+    /* [DEV] policy_delay > 1 leaves the score network as it is in between, as TD3 does with its actor. */
+    if ((e->updates + 1) % q->o.policy_delay == 0)
+        fit_scores(q, log);
 
     /* theta bar <- eta theta + (1 - eta) theta bar */
     log_phase(log, "blend");
     twin_blend(compute, &q->critics, q->o.eta);
 
-    /* [DEV] T follows the critic, in the modes that do. */
-    if (temperature_wants_probe(&q->temperature, e->updates))
-        temperature_probe(&q->temperature, compute, &q->energy, &q->rng_temperature);
-
     log_phase(log, "rest");
     e->updates++;
     log_add(log, "train/critic_loss", critic_loss);
-    log_add(log, "train/actor_loss", actor_loss);
     log_add(log, "train/q_mean", mean_q);
-    log_add(log, "train/score_ess", mean_of(q->ess, B));
     log_add(log, "train/corrector_acceptance", accepted);
     log_set(log, "train/ent_coef", q->temperature.T);
     log_set(log, "train/q_spread", q->temperature.spread);
@@ -207,7 +219,7 @@ static void dqs_diagnose(void *self, struct log_sink *log)
     struct arena arena = {0};
     float *states = arena_new(&arena, float, rows *F),
           *samples = arena_new(&arena, float, (size_t)rows *(size_t)n *(size_t)d);
-    ring_sample(&q->e.replay, &q->e.batch, &q->rng_diagnose);
+    ring_sample(&q->e.replay, &q->e.batch, q->o.gamma, 1, &q->rng_diagnose);
     features_of(&q->e.features, states, q->e.batch.obs, rows);
     int kinds = q->o.T_spread >= 3 ? 3 : 1;
     for (int k = 0; rows > 0 && k < kinds; k++)
@@ -305,6 +317,8 @@ static struct off_policy_options experience_choice(const struct dqs_options *o)
     return (struct off_policy_options){.batch = o->batch,
                                        .replay = o->replay,
                                        .warmup = o->warmup,
+                                       .n_step = o->n_step,
+                                       .gamma = o->gamma,
                                        .updates_per_step = o->updates_per_step,
                                        .reward_scale = o->reward_scale,
                                        .normalise_obs = o->normalise_obs,
@@ -326,8 +340,13 @@ static dqs_status dqs_create(void **self, struct arena *arena, const struct algo
     experience_create(&q->e, arena, setup, &experience);
     int F = q->e.features.dim;
 
-    struct net_spec spec = {
-        F + d, 1, (int)o->critic_width, (int)o->critic_hidden, ACT_RELU, o->critic_layernorm, false};
+    struct net_spec spec = {F + d,
+                            1,
+                            (int)o->critic_width,
+                            (int)o->critic_hidden,
+                            ACT_RELU,
+                            o->critic_layernorm,
+                            o->critic_residual};
     twin_create(&q->critics, arena, &spec, 2, B, o->lr_critic, o->weight_decay, !setup->act_only);
     twin_energy_create(&q->energy, arena, &q->critics, (enum twin_combine)q->o.energy_critics,
                        (enum squash)o->squash, setup->compute, F, d, B,

@@ -12,7 +12,7 @@ enum dqs_T_input { DQS_T_ABSOLUTE, DQS_T_RELATIVE };
 struct dqs_options {
     /* networks */
     long critic_width, critic_hidden, score_width, score_hidden, embed, obs_octaves;
-    bool critic_layernorm, score_layernorm, score_residual, normalise_obs;
+    bool critic_layernorm, critic_residual, score_layernorm, score_residual, normalise_obs;
     int score_activation, init;
     /* diffusion */
     int squash, estimator, sampler, noised, loss_weight;
@@ -29,7 +29,7 @@ struct dqs_options {
     int target_critics, energy_critics;
     double gamma, eta, lr_critic, lr_actor, weight_decay, max_grad_norm, huber, updates_per_step,
         reward_scale;
-    long batch, replay, warmup;
+    long batch, replay, warmup, n_step, policy_delay;
     /* looking */
     long diag_states, diag_samples;
 };

@@ -18,8 +18,7 @@ static double bounded(double x, double most)
 }
 
 void dsac_target(const struct compute *compute, struct dsac *dsac, struct twin *twin, float *y,
-                 const float *reward, const float *terminated, const float *x_next, int rows, double gamma,
-                 struct rng *rng)
+                 const float *reward, const float *discount, const float *x_next, int rows, struct rng *rng)
 {
     struct net_pass pass[2];
     for (int i = 0; i < 2; i++)
@@ -32,8 +31,8 @@ void dsac_target(const struct compute *compute, struct dsac *dsac, struct twin *
         y[r] = q[0];
         dsac->y_z[r] = (float)(q[0] + softplus(q[1]) * bounded(dsac->z[r], 3));
     }
-    bootstrap(y, reward, terminated, y, rows, gamma);
-    bootstrap(dsac->y_z, reward, terminated, dsac->y_z, rows, gamma);
+    bootstrap(y, reward, discount, y, rows);
+    bootstrap(dsac->y_z, reward, discount, dsac->y_z, rows);
 }
 
 /* dq [rows x 2] of

@@ -11,11 +11,10 @@ struct dsac {
 };
 
 void dsac_create(struct dsac *dsac, struct arena *arena, int batch);
-/* y = r + gamma (1 - terminated) mu'_k and y_z, the same with mu'_k + sigma'_k clip(z, +-3), z ~ N(0,1); k the target critic
+/* y = r + discount mu'_k and y_z, the same with mu'_k + sigma'_k clip(z, +-3), z ~ N(0,1); k the target critic
  * with the smaller mean. */
 void dsac_target(const struct compute *compute, struct dsac *dsac, struct twin *twin, float *y,
-                 const float *reward, const float *terminated, const float *x_next, int rows, double gamma,
-                 struct rng *rng);
+                 const float *reward, const float *discount, const float *x_next, int rows, struct rng *rng);
 /* One Adam step of both critics; eta: step of kappa's running mean. Returns the mean of (mu - y)^2; *mean_q of mu. */
 double dsac_fit(const struct compute *compute, struct dsac *dsac, struct twin *twin, const float *x,
                 const float *y, int rows, double eta, double max_norm, double *mean_q);

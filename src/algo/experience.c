@@ -58,6 +58,7 @@ void experience_observe(struct experience *e, const struct transitions *t)
 {
     size_t o = (size_t)e->setup.obs_dim, d = (size_t)e->setup.act_dim;
     normaliser_learn(&e->features.norm, t->obs, t->rows);
+    e->replay.lanes = t->rows;
     for (size_t r = 0; r < (size_t)t->rows; r++)
         ring_push(&e->replay, t->obs + r * o, t->action + r * d, t->reward[r], t->next_obs + r * o,
                   t->terminated[r]);
@@ -72,7 +73,7 @@ bool experience_update_due(const struct experience *e)
 void experience_sample(struct experience *e)
 {
     struct ring_batch *b = &e->batch;
-    ring_sample(&e->replay, b, &e->rng_replay);
+    ring_sample(&e->replay, b, e->o.gamma, (int)e->o.n_step, &e->rng_replay);
     for (int r = 0; r < b->rows; r++)
         b->reward[r] *= (float)e->o.reward_scale;
     features_of(&e->features, e->s, b->obs, b->rows);
@@ -102,6 +103,8 @@ void experience_visit(struct experience *e, struct visitor *v, const struct name
     visit_long(v, "steps", VISIT_LEARN, &e->steps);
     visit_long(v, "updates", VISIT_LEARN, &e->updates);
     ring_visit(&e->replay, v);
+    if (e->o.n_step > 1) /* a save may fall between an observation and its update */
+        visit_long(v, "lanes", VISIT_LEARN, &e->replay.lanes);
 }
 
 void experience_visit_policy(struct experience *e, struct visitor *v)

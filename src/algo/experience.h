@@ -10,7 +10,7 @@
 
 /* First member of an off-policy algorithm's own options struct, so that its rows serve them all. */
 struct off_policy_options {
-    long width, hidden, batch, replay, warmup, obs_octaves;
+    long width, hidden, batch, replay, warmup, n_step, obs_octaves;
     double lr_actor, lr_critic, gamma, eta, updates_per_step, reward_scale, huber, max_grad_norm;
     bool normalise_obs;
 };
@@ -26,6 +26,8 @@ struct off_policy_options {
         OFF_POLICY_ROW(OPTION_REAL, lr_actor, "3e-4", 0, 1, "learning rate of the actor", "paper"),        \
         OFF_POLICY_ROW(OPTION_REAL, lr_critic, "3e-4", 0, 1, "learning rate of the critics", "paper"),     \
         OFF_POLICY_ROW(OPTION_REAL, gamma, "0.99", 0, 1, "discount", "paper"),                             \
+        OFF_POLICY_ROW(OPTION_INT, n_step, "1", 1, 100, "steps of reward in a target before the value",    \
+                       "paper"),                                                                           \
         OFF_POLICY_ROW(OPTION_REAL, eta, "0.005", 0, 1, "Polyak step of the target networks", "paper"),    \
         OFF_POLICY_ROW(OPTION_INT, batch, "256", 4, 65536, "minibatch, a multiple of 4", "paper"),         \
         OFF_POLICY_ROW(OPTION_INT, replay, "250000", 1, 1e9, "transitions kept", "paper"),                 \
@@ -89,7 +91,7 @@ dqs_status experience_refuse_exact(dqs_act_mode mode, dqs_error *error);
 bool experience_warms_up(struct experience *e, float *action, int rows, dqs_act_mode mode);
 void experience_observe(struct experience *e, const struct transitions *t);
 bool experience_update_due(const struct experience *e);
-/* batch, with scaled rewards; s, s_next, x <- replay */
+/* batch, with scaled rewards over n_step transitions; s, s_next, x <- replay */
 void experience_sample(struct experience *e);
 void experience_log(const struct experience *e, struct log_sink *log, double critic_loss, double mean_q);
 /* Everything but the normaliser, which belongs to the policy (experience_visit_policy). */

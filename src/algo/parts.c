@@ -95,18 +95,17 @@ void twin_target_value(const struct compute *compute, struct twin *twin, float *
     }
 }
 
-void bootstrap(float *y, const float *reward, const float *terminated, const float *v, int rows, double gamma)
+void bootstrap(float *y, const float *reward, const float *discount, const float *v, int rows)
 {
     for (int r = 0; r < rows; r++)
-        y[r] = reward[r] + (float)gamma * (1 - terminated[r]) * v[r];
+        y[r] = reward[r] + discount[r] * v[r];
 }
 
 void td_target(const struct compute *compute, struct twin *twin, float *y, const float *reward,
-               const float *terminated, const float *x_next, int rows, double gamma,
-               enum twin_combine combine)
+               const float *discount, const float *x_next, int rows, enum twin_combine combine)
 {
     twin_target_value(compute, twin, y, x_next, rows, combine);
-    bootstrap(y, reward, terminated, y, rows, gamma);
+    bootstrap(y, reward, discount, y, rows);
 }
 
 static void passes_of(struct twin *twin, struct net_pass pass[2], const float *x, int rows)

@@ -48,13 +48,11 @@ void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng);
 /* v [rows] = min, mean or first of Q_target(x'), x' [rows x in] */
 void twin_target_value(const struct compute *compute, struct twin *twin, float *v, const float *x_next,
                        int rows, enum twin_combine combine);
-/* y = r + gamma (1 - terminated) v; y may be v */
-void bootstrap(float *y, const float *reward, const float *terminated, const float *v, int rows,
-               double gamma);
-/* Both: y = r + gamma (1 - terminated) Q_target(x') */
+/* y = r + discount v; y may be v. The discount is gamma, 0 where the episode is over. */
+void bootstrap(float *y, const float *reward, const float *discount, const float *v, int rows);
+/* Both: y = r + discount Q_target(x') */
 void td_target(const struct compute *compute, struct twin *twin, float *y, const float *reward,
-               const float *terminated, const float *x_next, int rows, double gamma,
-               enum twin_combine combine);
+               const float *discount, const float *x_next, int rows, enum twin_combine combine);
 /* One Adam step of both critics on (Q(x) - y)^2, or on Huber's loss where huber > 0 gives the width of its parabola. Returns
  * the mean squared error; *mean_q receives the mean value. */
 double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows,

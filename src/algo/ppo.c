@@ -6,79 +6,15 @@
  * An update is one minibatch. A rollout that is full makes epochs x (rows / B) of them due, one after the other, so losses
  * are guarded, logged and counted one by one and the learner can be saved between any two. Experience is its own: observe
  * takes only what the last act in exploration drew. */
+#include "clipped_loss.h"
 #include "experience.h"
-#include "rollout.h"
+#include "ppo_options.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#define HALF_LOG_2PI 0.91893853320467274
 #define SQRT2 1.41421356f
 #define VALUE_ROWS 1024 /* through the value network at a time */
-
-/* ---------------------------------------------------------------- options */
-enum ppo_kl_stop { PPO_KL_MINIBATCH, PPO_KL_EPOCH };
-
-struct ppo_options {
-    long n_steps, batch, epochs, width, hidden, obs_octaves;
-    double gamma, gae_lambda, clip_range, clip_value, ent_coef, vf_coef, max_grad_norm, target_kl, lr,
-        adam_eps, log_sigma;
-    bool anneal_lr, normalise_obs, normalise_reward, normalise_advantage, bootstrap_truncated;
-    int kl_stop;
-};
-
-#define OPTIONS struct ppo_options
-static const struct option ppo_option_table[] = {
-    OPTION_ROW_INT(n_steps, "2048", 1, 1e7, "steps of each environment in a rollout", "SB3, CleanRL"),
-    OPTION_ROW_INT(batch, "64", 2, 65536, "minibatch; divides the rows of a rollout", "SB3, CleanRL"),
-    OPTION_ROW_INT(epochs, "10", 1, 1000, "passes over a rollout", "SB3, CleanRL"),
-    OPTION_ROW_REAL(gamma, "0.99", 0, 1, "discount", "SB3, CleanRL"),
-    OPTION_ROW_REAL(gae_lambda, "0.95", 0, 1, "decay of the advantage estimate", "SB3, CleanRL"),
-    OPTION_ROW_REAL(clip_range, "0.2", 1e-6, 10, "how far rho may leave 1", "SB3, CleanRL"),
-    OPTION_ROW_REAL(clip_value, "0", 0, 1e9, "how far V may leave its old value; 0: any way", "CleanRL: 0.2"),
-    OPTION_ROW_REAL(ent_coef, "0", 0, 1e3, "weight of the entropy", "SB3, CleanRL"),
-    OPTION_ROW_REAL(vf_coef, "0.5", 0, 1e6, "weight of half the squared error of V", "CleanRL; SB3: 1"),
-    OPTION_ROW_REAL(max_grad_norm, "0.5", 0, 1e9, "largest norm of all gradients together; 0: none",
-                    "SB3, CleanRL"),
-    OPTION_ROW_REAL(target_kl, "0", 0, 1e3, "leave a rollout when the policy has moved this far; 0: never",
-                    "SB3, CleanRL"),
-    OPTION_ROW_CHOICE(kl_stop, "minibatch", "minibatch epoch",
-                      "where: before a minibatch at 1.5 target_kl, or after an epoch at target_kl",
-                      "SB3; CleanRL: epoch"),
-    OPTION_ROW_REAL(lr, "3e-4", 0, 1, "learning rate", "SB3, CleanRL, paper"),
-    OPTION_ROW_BOOL(anneal_lr, "true", "the learning rate falls to 0 over the run", "CleanRL; SB3: off"),
-    OPTION_ROW_REAL(adam_eps, "1e-5", 1e-12, 1, "Adam's epsilon", "SB3, CleanRL"),
-    OPTION_ROW_BOOL(normalise_advantage, "true", "to mean 0, deviation 1 in a minibatch", "SB3, CleanRL"),
-    OPTION_ROW_BOOL(normalise_obs, "true", "running normalisation of observations", "CleanRL; SB3: off"),
-    OPTION_ROW_BOOL(normalise_reward, "true", "rewards over the deviation of the return",
-                    "CleanRL; SB3: off"),
-    OPTION_ROW_BOOL(bootstrap_truncated, "true", "the value goes on where the clock ran out",
-                    "SB3; CleanRL: off"),
-    OPTION_ROW_INT(width, "256", 16, 4096, "width of the hidden layers, a multiple of 16",
-                   "paper; SB3, CleanRL: 64"),
-    OPTION_ROW_INT(hidden, "2", 1, 8, "hidden layers", "SB3, CleanRL, paper"),
-    OPTION_ROW_INT(obs_octaves, "0", 0, 12, "octaves of sines and cosines added to the observation", "off"),
-    OPTION_ROW_REAL(log_sigma, "0", -10, 2, "log of the first standard deviation", "SB3, CleanRL"),
-    {.key = NULL},
-};
-
-/* Small networks are enough for the built-in tasks. On pendulum the normaliser narrows as the policy learns to stay up, and
- * blows up the way there; on gmm the networks need help with fine detail, and the reward is of the step alone, as for dqs; in
- * the mazes eight balls find a goal sooner than one. */
-static const struct option_preset ppo_preset_table[] = {
-    /* 781 rollouts of 320 updates and a quarter of another. */
-    {"paper", NULL, "steps=1601536 stop_updates=250000"},
-    {"sb3", NULL, "width=64 vf_coef=1 anneal_lr=false normalise_obs=false normalise_reward=false"},
-    {"cleanrl", NULL, "width=64 clip_value=0.2 kl_stop=epoch bootstrap_truncated=false"},
-    {"quick", NULL, "width=64 n_steps=512 epochs=4"},
-    {"*", "pendulum", "gamma=0.9"},
-    {"*", "gmm", "gamma=0"},
-    {"default", "pendulum", "width=64 lr=1e-3 normalise_obs=false steps=200000"},
-    {"default", "gmm", "width=64 lr=1e-3 obs_octaves=4 steps=100000 final_episodes=5000"},
-    {"default", "maze", "width=64 n_envs=8 n_steps=512 batch=128 steps=300000"},
-    {"default", "maze-small", "width=64 n_envs=8 n_steps=512 batch=128 steps=200000"},
-    {NULL, NULL, NULL},
-};
 
 /* ---------------------------------------------------------------- state */
 struct ppo {
@@ -200,68 +136,6 @@ static bool ppo_update_due(const void *self)
 }
 
 /* ---------------------------------------------------------------- update */
-struct ppo_losses {
-    double policy, value, entropy, approx_kl, clip_fraction;
-};
-
-static void standardise(float *x, int n)
-{
-    double mean = 0, squares = 0;
-    for (int i = 0; i < n; i++)
-        mean += (double)x[i] / n;
-    for (int i = 0; i < n; i++)
-        squares += (x[i] - mean) * (x[i] - mean);
-    double scale = 1 / (sqrt(squares / (n - 1)) + 1e-8);
-    for (int i = 0; i < n; i++)
-        x[i] = (float)((x[i] - mean) * scale);
-}
-
-/* mean of max(-A rho, -A clip(rho, 1 - eps, 1 + eps)), rho = exp(log pi - log pi_old), and -c_e H; and their gradients. Where
- * the clipped term is the larger, rho is outside and nothing pulls it further. */
-static void policy_loss(struct ppo *p, struct ppo_losses *loss)
-{
-    const struct rollout_batch *b = &p->batch;
-    int d = p->setup.act_dim, B = b->rows;
-    double inverse[d], z[d]; /* 1/sigma, (a - mu)/sigma */
-    for (int j = 0; j < d; j++) {
-        inverse[j] = exp(-p->log_sigma[j]);
-        loss->entropy += p->log_sigma[j] + HALF_LOG_2PI + 0.5;
-        p->dlog_sigma[j] = (float)-p->o.ent_coef;
-    }
-    for (int r = 0; r < B; r++) {
-        const float *a = b->action + r * d, *mu = p->b_mean + r * d;
-        double log_prob = 0, A = b->advantage[r], eps = p->o.clip_range;
-        for (int j = 0; j < d; j++) {
-            z[j] = ((double)a[j] - mu[j]) * inverse[j];
-            log_prob -= 0.5 * z[j] * z[j] + p->log_sigma[j] + HALF_LOG_2PI;
-        }
-        double log_rho = log_prob - b->log_prob[r], rho = exp(log_rho);
-        double free = -A * rho, clipped = -A * fmin(1 + eps, fmax(1 - eps, rho));
-        double dlog_prob = free >= clipped ? free / B : 0; /* d rho = rho d log pi */
-        for (int j = 0; j < d; j++) {
-            p->b_dmean[r * d + j] = (float)(dlog_prob * z[j] * inverse[j]);
-            p->dlog_sigma[j] += (float)(dlog_prob * (z[j] * z[j] - 1));
-        }
-        loss->policy += fmax(free, clipped) / B;
-        loss->approx_kl += (rho - 1 - log_rho) / B;
-        loss->clip_fraction += (double)(fabs(rho - 1) > eps) / B;
-    }
-}
-
-/* mean of (V - R)^2 / 2, or of the larger of that and the same with V kept within clip_value of its old value */
-static void value_loss(struct ppo *p, struct ppo_losses *loss)
-{
-    const struct rollout_batch *b = &p->batch;
-    double c = p->o.clip_value > 0 ? p->o.clip_value : INFINITY;
-    for (int r = 0; r < b->rows; r++) {
-        double move = (double)p->b_V[r] - b->value[r], error = (double)p->b_V[r] - b->ret[r],
-               kept = fabs(move) <= c ? error : error - move + copysign(c, move);
-        bool larger = fabs(error) >= fabs(kept);
-        loss->value += (larger ? error * error : kept * kept) / (2 * b->rows);
-        p->b_dV[r] = (float)(larger ? p->o.vf_coef * error / b->rows : 0);
-    }
-}
-
 /* The learning rate of this rollout: linear in the share of the run that was over when it began. */
 static double learning_rate(const struct ppo *p)
 {
@@ -295,15 +169,16 @@ static void log_explained_variance(const struct ppo *p, struct log_sink *log)
         log_add(log, "train/explained_variance", explained);
 }
 
-static void write_log(const struct ppo *p, const struct ppo_losses *loss, double lr, struct log_sink *log)
+static void write_log(const struct ppo *p, const struct clipped_loss *loss, double value_loss, double lr,
+                      struct log_sink *log)
 {
     double sigma = 0;
     for (int j = 0; j < p->setup.act_dim; j++)
         sigma += exp(p->log_sigma[j]) / p->setup.act_dim;
     log_add(log, "train/policy_gradient_loss", loss->policy);
-    log_add(log, "train/value_loss", loss->value);
+    log_add(log, "train/value_loss", value_loss);
     log_add(log, "train/entropy_loss", -loss->entropy);
-    log_add(log, "train/loss", loss->policy + p->o.vf_coef * loss->value - p->o.ent_coef * loss->entropy);
+    log_add(log, "train/loss", loss->policy + p->o.vf_coef * value_loss - p->o.ent_coef * loss->entropy);
     log_add(log, "train/approx_kl", loss->approx_kl);
     log_add(log, "train/clip_fraction", loss->clip_fraction);
     log_set(log, "train/std", sigma);
@@ -314,9 +189,8 @@ static void write_log(const struct ppo *p, const struct ppo_losses *loss, double
 static void ppo_update(void *self, struct log_sink *log)
 {
     struct ppo *p = self;
-    int B = (int)p->o.batch;
+    int B = (int)p->o.batch, d = p->setup.act_dim;
     long rows = rollout_rows(&p->rollout);
-    struct ppo_losses loss = {0};
     double lr = learning_rate(p), target = p->o.target_kl > 0 ? p->o.target_kl : INFINITY;
     assert(ppo_update_due(p));
     if (p->epoch == 0 && p->minibatch == 0)
@@ -335,8 +209,9 @@ static void ppo_update(void *self, struct log_sink *log)
     struct net_pass pass[2] = {{&p->mu, &p->tape_mu, p->batch.obs, p->b_mean, p->b_dmean, &p->dmu, B},
                                {&p->V, &p->tape_V, p->batch.obs, p->b_V, p->b_dV, &p->dV, B}};
     net_forward(p->setup.compute, pass, 2);
-    policy_loss(p, &loss);
-    value_loss(p, &loss);
+    struct clipped_loss loss = clipped_policy_loss(p->b_dmean, p->dlog_sigma, p->b_mean, p->log_sigma, d,
+                                                   &p->batch, p->o.clip_range, p->o.ent_coef);
+    double value_loss = clipped_value_loss(p->b_dV, p->b_V, &p->batch, p->o.clip_value, p->o.vf_coef);
 
     /* theta <- theta - Adam, unless the policy has gone far enough already */
     log_phase(log, "step");
@@ -353,7 +228,7 @@ static void ppo_update(void *self, struct log_sink *log)
     if (far || p->epoch == p->o.epochs)
         next_rollout(p);
     log_phase(log, "rest");
-    write_log(p, &loss, lr, log);
+    write_log(p, &loss, value_loss, lr, log);
 }
 
 /* ---------------------------------------------------------------- life */

@@ -71,8 +71,7 @@ static void update(void *self, struct log_sink *log)
     add_noise(compute->k, e->a_next, B * d, q->o.explore_noise, INFINITY, &e->rng_noise);
     log_phase(log, "target");
     join_rows(e->x_next, e->s_next, F, e->a_next, d, B);
-    td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.terminated, e->x_next, B, e->o.gamma,
-              TWIN_MIN);
+    td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.discount, e->x_next, B, TWIN_MIN);
 
     /* Update both Q by minimising the mean of (Q(s, a) - y)^2 */
     log_phase(log, "critic");

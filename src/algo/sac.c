@@ -135,7 +135,7 @@ static void update(void *self, struct log_sink *log)
     twin_target_value(compute, &q->critics, e->y, e->x_next, B, TWIN_MIN);
     for (int r = 0; r < B; r++)
         e->y[r] -= (float)alpha * q->log_pi[r];
-    bootstrap(e->y, e->batch.reward, e->batch.terminated, e->y, B, e->o.gamma);
+    bootstrap(e->y, e->batch.reward, e->batch.discount, e->y, B);
 
     /* Update both Q by minimising the mean of (Q(s, a) - y)^2 */
     log_phase(log, "critic");

@@ -69,8 +69,7 @@ static void update(void *self, struct log_sink *log)
     actor_target_action(compute, &q->actor, e->a_next, e->s_next, B);
     add_noise(compute->k, e->a_next, B * d, q->o.target_noise, q->o.target_clip, &e->rng_noise);
     join_rows(e->x_next, e->s_next, F, e->a_next, d, B);
-    td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.terminated, e->x_next, B, e->o.gamma,
-              TWIN_MIN);
+    td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.discount, e->x_next, B, TWIN_MIN);
 
     /* Update both Q by minimising the mean of (Q(s, a) - y)^2 */
     log_phase(log, "critic");

@@ -1,5 +1,6 @@
 /* json: appends to a growing string; `comma` says whether the next value follows another. */
 #include "json.h"
+#include "text.h"
 #include "number.h"
 #include <assert.h>
 #include <math.h>
@@ -31,23 +32,11 @@ static void value_begin(struct json *j)
     j->comma = true;
 }
 
-/* Length of the well-formed UTF-8 sequence at s, 0 if there is none. Reading stops at the closing 0 byte. */
-static size_t utf8_length(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    bool too_long = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xF0 && s[1] < 0x90);
-    bool surrogate = s[0] == 0xED && s[1] >= 0xA0, beyond = s[0] == 0xF4 && s[1] >= 0x90;
-    return too_long || surrogate || beyond ? 0 : n;
-}
-
 static void append_quoted(struct json *j, const char *value)
 {
     append(j, "\"", 1);
     for (const unsigned char *s = (const unsigned char *)value; *s;) {
-        size_t n = utf8_length(s);
+        size_t n = text_utf8_length((const char *)s);
         if (n == 0) { /* a file name may hold any bytes, JSON may not */
             append(j, "\\ufffd", 6);
             n = 1;

@@ -2,6 +2,7 @@
  * decided here and nowhere else. */
 #include "chart.h"
 #include "file.h"
+#include "text.h"
 #include <assert.h>
 #include <cairo-svg.h>
 #include <math.h>
@@ -451,22 +452,33 @@ static void set_font(cairo_t *c, double size, int flags)
     cairo_set_font_size(c, size);
 }
 
+/* A name cut to its room may end within a letter, and cairo draws nothing more after one bad byte. */
+#define TEXT_MOST 600
+static const char *drawable(char room[TEXT_MOST], const char *text)
+{
+    snprintf(room, TEXT_MOST, "%s", text);
+    text_clean(room, true);
+    return room;
+}
+
 double chart_text_width(cairo_t *c, const char *text, double size, int flags)
 {
     cairo_text_extents_t extents;
+    char room[TEXT_MOST];
     set_font(c, size, flags);
-    cairo_text_extents(c, text, &extents);
+    cairo_text_extents(c, drawable(room, text), &extents);
     return extents.x_advance;
 }
 
 double chart_text(cairo_t *c, double x, double y, const char *text, double size, struct chart_color color,
                   enum chart_align align, int flags)
 {
+    char room[TEXT_MOST];
     double width = chart_text_width(c, text, size, flags);
     double left = align == CHART_LEFT ? x : align == CHART_CENTRE ? x - width / 2 : x - width;
     cairo_move_to(c, left, flags & CHART_MIDDLE ? y + 0.36 * size : y); /* 0.36: half the height of a digit */
     set_color(c, color);
-    cairo_show_text(c, text);
+    cairo_show_text(c, drawable(room, text));
     cairo_new_path(c);
     return width;
 }

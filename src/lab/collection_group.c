@@ -67,12 +67,13 @@ static const char *value_near(const struct collection_run *run, int index, const
     return collection_option(run, key);
 }
 
+/* A key that only one of them has may be an option of a later version: whether that matters is seen below. */
 static void family_compare(struct family *family, struct arena *arena, const struct collection_run *a,
                            const struct collection_run *b)
 {
     for (int i = 0; i < a->n_options; i++) {
         const char *key = a->options[i].key, *other = value_near(b, i, key);
-        if (other && strcmp(a->options[i].value, other) != 0 && !is_aside(key))
+        if ((!other || strcmp(a->options[i].value, other) != 0) && !is_aside(key))
             family_add(family, arena, key);
     }
 }
@@ -82,8 +83,10 @@ static void find_varying(struct family *family, struct collection *c)
     for (int i = 0; i < c->n_runs; i++)
         for (int k = 0; k < i; k++)
             if (same_family(&c->runs[i], family->first) && same_family(&c->runs[k], family->first) &&
-                strcmp(c->runs[i].task, c->runs[k].task) == 0)
+                strcmp(c->runs[i].task, c->runs[k].task) == 0) {
                 family_compare(family, &c->arena, &c->runs[i], &c->runs[k]);
+                family_compare(family, &c->arena, &c->runs[k], &c->runs[i]);
+            }
 }
 
 /* ---------------------------------------------------------------- methods */
@@ -100,6 +103,23 @@ static struct config *preset_of(const struct collection_run *run)
     return NULL;
 }
 
+static bool same_value(const char *a, const char *b)
+{
+    double x, y;
+    return strcmp(a, b) == 0 || (number_read(a, &x) && number_read(b, &y) && x == y);
+}
+
+/* What an option is without any preset: what it was, too, before there was such an option. */
+static const char *standard_of(const struct config *config, const char *key)
+{
+    void *unused;
+    const struct option *row;
+    for (int i = 0; config && (row = config_row(config, &config->standard, i, &unused)); i++)
+        if (strcmp(row->key, key) == 0)
+            return row->standard;
+    return NULL;
+}
+
 /* The varying options in which a run departs from its preset: these name its method. */
 static int take_departures(struct collection_option *out, const struct family *family,
                            const struct collection_run *run)
@@ -107,10 +127,11 @@ static int take_departures(struct collection_option *out, const struct family *f
     int n = 0;
     struct config *config = family->n_keys ? preset_of(run) : NULL;
     for (int i = 0; i < family->n_keys; i++) {
-        const char *value = collection_option(run, family->keys[i]);
-        const char *standard = config ? config_get(config, family->keys[i]) : NULL;
-        if (value && !(standard && strcmp(value, standard) == 0))
-            out[n++] = (struct collection_option){family->keys[i], value};
+        const char *key = family->keys[i], *value = collection_option(run, key);
+        const char *usual = config ? config_get(config, key) : NULL;
+        value = value ? value : standard_of(config, key); /* a literal of the table */
+        if (value && !(usual && same_value(value, usual)))
+            out[n++] = (struct collection_option){key, value};
     }
     config_free(config);
     return n;
@@ -122,7 +143,7 @@ static bool same_method(const struct collection_method *a, const struct collecti
         return false;
     for (int i = 0; i < a->n_options; i++)
         if (strcmp(a->options[i].key, b->options[i].key) != 0 ||
-            strcmp(a->options[i].value, b->options[i].value) != 0)
+            !same_value(a->options[i].value, b->options[i].value))
             return false;
     return true;
 }

@@ -388,8 +388,8 @@ static void add_verdicts_at(struct document *d, const struct report *report,
             document_cell(d, 0, "%s", c->methods[m].label);
             document_cell(d, 0, "%s", preset_of(&c->methods[m]));
             document_cell(d, 0, "%d", cell->n);
-            put_interval(d, &cell->interval, 1);
-            document_cell(d, 0, "%s %.1f \u00b1 %.1f", whose, claim.mean, claim.std);
+            put_interval(d, &cell->interval, 2);
+            document_cell(d, 0, "%s %.2f \u00b1 %.2f", whose, claim.mean, claim.std);
             document_cell(d, 0, "%s", verdict);
         }
 }

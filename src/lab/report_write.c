@@ -1,7 +1,7 @@
 /* report_write: a report in its four forms. */
-#include "config.h"
 #include "file.h"
 #include "report.h"
+#include "text.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,25 +57,19 @@ dqs_status report_write(const struct report *report, const struct report_words *
     return DQS_OK;
 }
 
-/* The names of folders may be anything, and a text may have been cut in the middle of a letter. */
-static void make_plain(char *text, size_t size, const char *line)
-{
-    snprintf(text, size, "%s", line);
-    bool plain = config_is_text(text);
-    for (unsigned char *c = (unsigned char *)text; *c && !plain; c++)
-        if (*c < ' ' || *c >= 0x7f)
-            *c = '?';
-}
-
 void report_title(struct report_words *words, const char *title)
 {
-    make_plain(words->title, sizeof words->title, title);
+    snprintf(words->title, sizeof words->title, "%s", title);
+    text_clean(words->title, true); /* the names of folders may be anything */
 }
 
 void report_note(struct report_words *words, const char *line)
 {
-    if (words->n_notes == REPORT_NOTES)
+    if (words->n_notes == REPORT_NOTES) {
         words->more_notes++;
-    else
-        make_plain(words->notes[words->n_notes++], sizeof words->notes[0], line);
+        return;
+    }
+    char *note = words->notes[words->n_notes++];
+    snprintf(note, sizeof words->notes[0], "%s", line);
+    text_clean(note, true);
 }

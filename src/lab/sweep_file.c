@@ -135,6 +135,12 @@ static dqs_status finish_axis(struct sweep_spec *spec, struct sweep_axis *axis, 
     return DQS_OK;
 }
 
+/* Keys that are for all runs alike. */
+static bool is_whole(const char *key)
+{
+    return !strcmp(key, "tasks") || !strcmp(key, "algos") || !strcmp(key, "seeds") || !strcmp(key, "out");
+}
+
 static dqs_status check_key(const struct sweep_axis *axis, dqs_error *error)
 {
     static const struct {
@@ -142,14 +148,12 @@ static dqs_status check_key(const struct sweep_axis *axis, dqs_error *error)
     } words[] = {{"seed", "seeds: 3, [0, 5] or 0..9"}, {"task", "tasks: [pendulum, gmm]"},
                  {"env", "tasks: [pendulum, gmm]"},    {"envs", "tasks: [pendulum, gmm]"},
                  {"algo", "algos: [dqs, sac]"},        {"name", "out: FOLDER"}};
-    static const char *const whole[] = {"tasks", "algos", "seeds", "out"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcmp(axis->key, words[i].wrong))
             return fail(error, DQS_E_FORMAT, "%s: not a key of a sweep; write %s", axis->key, words[i].right);
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        if (axis->section && !strcmp(axis->key, whole[i]))
-            return fail(error, DQS_E_FORMAT, "%s: stands outside of sections, not in %.60s", axis->key,
-                        axis->section);
+    if (axis->section && is_whole(axis->key))
+        return fail(error, DQS_E_FORMAT, "%s: stands outside of sections, not in %.60s", axis->key,
+                    axis->section);
     return DQS_OK;
 }
 
@@ -163,8 +167,11 @@ static dqs_status new_axis(struct sweep_spec *spec, struct sweep_axis **axis, co
     *axis = &spec->axes[spec->n_axes];
     **axis = (struct sweep_axis){.key = keep(spec, key, length), .section = section};
     const struct sweep_axis *before = find(spec, (*axis)->key, section);
+    for (int i = 0; i < spec->n_axes && !before && !section; i++) /* a section of that name */
+        if (same_section(spec->axes[i].section, (*axis)->key))
+            before = &spec->axes[i];
     if (before)
-        return fail(error, DQS_E_FORMAT, "%s: was already there in line %d; keep one", before->key,
+        return fail(error, DQS_E_FORMAT, "%s: was already there in line %d; keep one", (*axis)->key,
                     before->line);
     if (!config_is_text((*axis)->key))
         return fail(error, DQS_E_FORMAT, "a key is not plain UTF-8 text");
@@ -244,7 +251,7 @@ static dqs_status read_mapping(struct reader *r, const char *section, dqs_error 
                      section, error));
         axis->line = r->line;
         TRY(advance(r, error));
-        if (r->event.type == YAML_MAPPING_START_EVENT && !section) {
+        if (r->event.type == YAML_MAPPING_START_EVENT && !section && !is_whole(axis->key)) {
             TRY(read_mapping(r, axis->key,
                              error)); /* takes the axis' place: a section has no values of its own */
             continue;
@@ -307,6 +314,8 @@ dqs_status sweep_read(struct sweep_spec *spec, const char *text, size_t size, co
         if (r.have)
             yaml_event_delete(&r.event);
         yaml_parser_delete(&r.parser);
+        for (char *c = inner.message; *c; c++) /* keys and values may stand in it before they are looked at */
+            *c = (unsigned char)*c < ' ' ? ' ' : *c;
         if (status != DQS_OK)
             fail(error, status, "%.200s:%d: %s", label, r.line, inner.message);
     }

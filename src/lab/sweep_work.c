@@ -222,8 +222,11 @@ static void end_slot(struct worker *w, struct slot *slot, int status)
         tell(w, SWEEP_ENDED, index);
         return;
     }
-    /* An option such as max_minutes ends a process in good order; it goes on as long as that gets it further. */
-    bool further = good && state->step > slot->step;
+    /* An option such as max_minutes ends a process in good order; it goes on as long as that gets it further. Whoever
+     * stops a run by hand, or a cluster that ends all processes, whose signal to us is on its way, did not break it. */
+    bool told = WIFSIGNALED(status) ? WTERMSIG(status) == SIGTERM : WEXITSTATUS(status) == 128 + SIGTERM;
+    bool further = told || (good && state->step > slot->step);
+    w->not_before[index] = clock_seconds() + (told ? 1 : 0);
     if (!further)
         note_failure(run, status, good);
     lease_release(&slot->lease);

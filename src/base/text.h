@@ -1,0 +1,13 @@
+/* text: UTF-8, where words come from strangers. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Length of the well-formed UTF-8 sequence at `text`, 0 if there is none. Reading stops at the closing 0 byte. */
+size_t text_utf8_length(const char *text);
+/* Replaces by `?` what is no UTF-8 (a letter cut in two, say) and, if asked, control characters. */
+void text_clean(char *text, bool controls);
+
+#endif
