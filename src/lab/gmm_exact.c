@@ -4,7 +4,7 @@
 #include <math.h>
 
 #define STEPS 100     /* of an episode */
-#define DIRECTIONS 96 /* only the direction of an action counts */
+#define DIRECTIONS 64 /* only the direction of an action counts */
 #define SPACING 0.2   /* of the table of the log density; straight lines between are off by 0.01 at most */
 #define NODES 501     /* along a side of the box */
 
