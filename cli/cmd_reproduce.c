@@ -30,12 +30,12 @@ struct session {
 
 static const char about[] =
     "Trains what an item of the paper needs, draws its figures and holds our numbers against\n"
-    "the paper's, cell by cell: reproduced, above, below (docs/lab.md has the rules). ITEM is\n"
-    "table1, table2, fig-gmm, fig-dmc, fig-maze or all. Everything is in --out,\n"
-    "runs/reproduce unless it says otherwise: the runs of all items in OUT/runs, tables,\n"
-    "figures and verdicts.csv of an item in OUT/ITEM. What it will cost is measured and said\n"
-    "first. The runs are a sweep: stop it as you like, the same command goes on; seeds come\n"
-    "last, so every cell has its first seed before any has its second.";
+    "the paper's, cell by cell: reproduced, above, below (docs/lab.md has the rules). Several\n"
+    "items may be named. Everything is in --out, runs/reproduce unless it says otherwise: the\n"
+    "runs of all items in OUT/runs, tables, figures and verdicts.csv of an item in OUT/ITEM.\n"
+    "What it will cost is measured and said first. The runs are a sweep: stop it as you like,\n"
+    "the same command goes on; seeds come last, so every cell has its first seed before any\n"
+    "has its second.";
 
 static const char examples[] =
     "  dqs reproduce fig-gmm                        some minutes on two cores\n"
@@ -363,7 +363,7 @@ int cmd_reproduce(int argc, char **argv)
         {0},
     };
     const struct args_spec spec = {.verb = "reproduce",
-                                   .usage = "ITEM... [options]",
+                                   .usage = "table1|table2|fig-gmm|fig-dmc|fig-maze|all [options]",
                                    .about = about,
                                    .examples = examples,
                                    .flags = flags,
@@ -380,8 +380,8 @@ int cmd_reproduce(int argc, char **argv)
     if (code < 0 && ((w.jobs && !args_long("--jobs", w.jobs, 1, 1024, &s->jobs)) ||
                      (w.retries && !args_long("--retries", w.retries, 0, 1000, &s->retries))))
         code = EXIT_USAGE;
-    if (code < 0 && w.from.count > 0 && (w.dry_run || w.steps || w.seeds || w.preset || w.set.count))
-        code = complain(EXIT_USAGE, "reproduce: --from trains nothing; leave out --dry-run, --steps, --seeds, --preset and --set");
+    if (code < 0 && w.from.count > 0 && (w.dry_run || w.steps || w.seeds || w.preset || w.tasks || w.algos || w.set.count))
+        code = complain(EXIT_USAGE, "reproduce: --from takes the runs as they are; leave out what says how to train them");
     if (code < 0)
         code = find_items(names, n, items, &count);
     if (code < 0)

@@ -154,13 +154,13 @@ bool plan_paper_dqs(const struct plan *plan, double *core_hours, double *update)
 static void format_time(char *text, size_t size, double hours)
 {
     if (isnan(hours))
-        snprintf(text, size, "unknown");
+        snprintf(text, size, "an unknown time");
     else if (hours < 1.0 / 60)
         snprintf(text, size, "less than a minute");
     else if (hours < 2)
-        snprintf(text, size, "%.0f minutes", ceil(60 * hours));
+        snprintf(text, size, "about %.0f minutes", ceil(60 * hours));
     else
-        snprintf(text, size, "%.*f hours", hours < 10 ? 1 : 0, hours);
+        snprintf(text, size, "about %.*f hours", hours < 10 ? 1 : 0, hours);
 }
 
 static void print_shares(FILE *out, const struct plan_item *p)
@@ -176,7 +176,8 @@ static void print_shares(FILE *out, const struct plan_item *p)
                     share->left);
         else
             fprintf(out, "    %-6s %3d run%s, %d to do: %.*f ms an update, %s of one core\n", share->algo, share->runs,
-                    share->runs == 1 ? "" : "s", share->left, share->update < 0.01, 1000 * share->update, time);
+                    share->runs == 1 ? "" : "s", share->left,
+                    share->update < 0.001 ? 2 : share->update < 0.01, 1000 * share->update, time);
     }
 }
 
@@ -215,7 +216,7 @@ void plan_print(FILE *out, const struct plan *plan)
     if (plan_left(plan) == 0)
         fprintf(out, "nothing is left to train\n");
     else
-        fprintf(out, "about %s for %s, %d run%s at a time on cores that are free (measured by a few updates)\n", time,
+        fprintf(out, "%s for %s, %d run%s at a time on cores that are free (measured by a few updates)\n", time,
             plan->n > 1 ? "all of it" : "it", plan->jobs, plan->jobs == 1 ? "" : "s");
 }
 

@@ -272,11 +272,10 @@ static dqs_status refuse_unknown(const struct request_view *v, const bool *known
 
 static dqs_status put_spec(FILE *out, const struct request_view *v, dqs_error *error)
 {
-    char seeds[32], algo[64];
+    char algo[64];
     bool *known = calloc((size_t)v->request->n_settings + 1, sizeof *known);
     if (!known)
         return fail(error, DQS_E_MEMORY, "reproduce: out of memory");
-    snprintf(seeds, sizeof seeds, "%d", v->item->seeds);
     fputs("out: ", out);
     char folder[1100];
     int n = snprintf(folder, sizeof folder, "%.1000s/runs", v->request->out);
@@ -284,7 +283,6 @@ static dqs_status put_spec(FILE *out, const struct request_view *v, dqs_error *e
     fputc('\n', out);
     put_list(out, "tasks", v->tasks, true);
     put_list(out, "algos", v->algos, true);
-    put_list(out, "seeds", v->request->seeds ? v->request->seeds : seeds, false);
     put_list(out, "preset", v->preset, false);
     dqs_status status = DQS_OK;
     for (const char *p = v->algos; status == DQS_OK && *p;) {
@@ -299,6 +297,24 @@ static dqs_status put_spec(FILE *out, const struct request_view *v, dqs_error *e
         status = refuse_unknown(v, known, error);
     free(known);
     return status;
+}
+
+/* Every name of `list` must be among those of `all`. */
+static dqs_status check_names(const struct reproduce_item *item, const char *list, const char *all, const char *flag,
+                              dqs_error *error)
+{
+    for (const char *p = list; *p;) {
+        p += strspn(p, ", ");
+        size_t n = strcspn(p, ", ");
+        bool found = n == 0;
+        for (const char *q = all; *q && !found; q += q[strcspn(q, ",")] ? strcspn(q, ",") + 1 : strcspn(q, ","))
+            found = strcspn(q, ",") == n && strncmp(p, q, n) == 0;
+        if (!found)
+            return fail(error, DQS_E_USAGE, "%s: '%.*s' is not in %s, which has %s", flag, (int)(n < 60 ? n : 60), p,
+                        item->name, all);
+        p += n;
+    }
+    return DQS_OK;
 }
 
 static dqs_status view_request(struct request_view *v, const struct reproduce_item *item,
@@ -317,6 +333,11 @@ static dqs_status view_request(struct request_view *v, const struct reproduce_it
         v->steps = item->full_steps;
     if (request->steps && (!number_read_long(request->steps, &v->steps) || v->steps < 1))
         return fail(error, DQS_E_USAGE, "--steps: '%.40s' is not a number of steps", request->steps);
+    char tasks[600];
+    snprintf(tasks, sizeof tasks, "%s%s%s", item->tasks, item->full_task ? "," : "",
+             item->full_task ? item->full_task : "");
+    TRY(check_names(item, v->tasks, tasks, "--tasks", error));
+    TRY(check_names(item, v->algos, item->algos, "--algos", error));
     if (strchr(v->preset, ','))
         return fail(error, DQS_E_USAGE, "--preset: one of them; try --preset paper");
     const char *first = v->tasks + strspn(v->tasks, ", ");
@@ -330,8 +351,9 @@ dqs_status reproduce_spec(struct sweep_spec *spec, const struct reproduce_item *
                           const struct reproduce_request *request, dqs_error *error)
 {
     struct request_view v;
-    char *text = NULL;
+    char *text = NULL, seeds[32];
     size_t size;
+    snprintf(seeds, sizeof seeds, "%d", item->seeds);
     TRY(view_request(&v, item, request, error));
     FILE *out = open_memstream(&text, &size);
     if (!out)
@@ -344,5 +366,5 @@ dqs_status reproduce_spec(struct sweep_spec *spec, const struct reproduce_item *
     free(text);
     for (int i = 0; status == DQS_OK && i < spec->n_axes; i++)
         spec->axes[i].line = 0; /* of a text that nobody sees */
-    return status;
+    return status == DQS_OK ? sweep_set(spec, "seeds", request->seeds ? request->seeds : seeds, error) : status;
 }

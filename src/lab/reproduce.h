@@ -54,7 +54,7 @@ struct reproduce_request {
     int n_settings;
     const char *out; /* the runs of all items are in OUT/runs, what an item says is in OUT/<item> */
 };
-/* Frees itself when it fails. */
+/* Free it in any case. */
 dqs_status reproduce_spec(struct sweep_spec *spec, const struct reproduce_item *item,
                           const struct reproduce_request *request, dqs_error *error);
 
@@ -116,7 +116,7 @@ void reproduce_say(struct reproduce_verdict *v, const char *word, int seeds);
 struct stats_interval reproduce_mean(const double *values, int n);
 /* "100k", "1234" */
 const char *reproduce_steps(struct reproduction *r, long steps);
-bool reproduce_runs(const struct reproduction *r, const char *algo); /* is a run of it there? */
+void reproduce_tell_ppo(struct reproduction *r); /* what its steps are, if it is there */
 /* The table of the claims so far, from verdict `first` on. */
 void reproduce_put_claims(struct reproduction *r, int first);
 /* Steps that a run of the task needs for a verdict. */

@@ -191,7 +191,9 @@ static void put_verdicts(struct reproduction *r, int first)
         document_cell(d, 0, "%s", v->method);
         document_cell(d, 0, "%s", v->preset);
         document_cell(d, 0, "%d", v->seeds);
-        if (v->seeds > 0)
+        if (v->seeds == 1) /* one seed has no spread */
+            document_cell(d, 0, "%.1f", v->ours.value);
+        else if (v->seeds > 1)
             document_cell(d, 0, "%.1f [%.1f, %.1f]", v->ours.value, v->ours.low, v->ours.high);
         else
             document_cell(d, 0, DASH);
@@ -246,8 +248,6 @@ dqs_status reproduce_cells(struct reproduction *r, dqs_error *error)
         struct page p = fill_page(r, THE_END, csv);
         put_page(&p);
     }
-    if (reproduce_runs(r, "ppo"))
-        document_item(&r->document, "PPO's steps are network updates, as in the paper: with minibatches of 64 and 10 "
-                                    "passes an update is 6.4 environment steps.");
+    reproduce_tell_ppo(r);
     return fclose(csv) == 0 ? DQS_OK : fail(error, DQS_E_MEMORY, "reproduce: out of memory");
 }

@@ -169,8 +169,6 @@ dqs_status reproduce_curves(struct reproduction *r, dqs_error *error)
     for (int t = 0; t < r->view.n_tasks; t++)
         judge_task(r, t, all + t * methods, ends[t]);
     reproduce_put_claims(r, 0);
-    if (reproduce_runs(r, "ppo"))
-        document_item(d, "PPO's steps are network updates, as in the paper: with minibatches of 64 and 10 passes an "
-                         "update is 6.4 environment steps.");
+    reproduce_tell_ppo(r);
     return DQS_OK;
 }

@@ -1,5 +1,5 @@
 /* reproduce_outcome: from a collection of runs to verdicts; what the judges share. */
-#include "number.h"
+#include "paper_steps.h"
 #include "reproduce.h"
 #include <math.h>
 #include <stdarg.h>
@@ -30,14 +30,6 @@ const char *reproduce_steps(struct reproduction *r, long steps)
 {
     return steps > 0 && steps % 1000 == 0 ? reproduce_keep(r, "%ldk", steps / 1000)
                                           : reproduce_keep(r, "%ld", steps);
-}
-
-bool reproduce_runs(const struct reproduction *r, const char *algo)
-{
-    for (int i = 0; i < r->view.n_methods; i++)
-        if (strcmp(r->collection->methods[r->view.methods[i]].algo, algo) == 0)
-            return true;
-    return false;
 }
 
 long reproduce_least(const struct reproduction *r, const char *task)
@@ -141,10 +133,22 @@ void reproduce_put_claims(struct reproduction *r, int first)
         document_cell(d, 0, "%d", v->seeds);
         document_cell(d, 0, "%s", there ? digits(r, v->ours.value) : DASH);
         document_cell(d, 0, "%s",
-                      there ? reproduce_keep(r, "%s .. %s", digits(r, v->ours.low), digits(r, v->ours.high))
-                            : DASH);
+                      there && v->seeds > 1 /* one seed has no spread */
+                          ? reproduce_keep(r, "%s .. %s", digits(r, v->ours.low), digits(r, v->ours.high))
+                          : DASH);
         document_cell(d, 0, "%s", v->text);
     }
+}
+
+void reproduce_tell_ppo(struct reproduction *r)
+{
+    for (int i = 0; i < r->collection->n_runs; i++)
+        if (strcmp(r->collection->runs[i].algo, "ppo") == 0) {
+            document_item(&r->document,
+                          "PPO's steps are network updates, as in the paper; an update is %.3g environment steps.",
+                          paper_steps_ratio(&r->collection->runs[i]));
+            return;
+        }
 }
 
 /* ---------------------------------------------------------------- which runs */
