@@ -103,7 +103,8 @@ static void put_result(struct session *s, const struct reproduction *r, const st
 }
 
 /* whole: the document too, otherwise one line. */
-static int tell(struct session *s, const struct reproduce_item *item, const char *const *folders, int n, bool whole)
+static int tell(struct session *s, const struct reproduce_item *item, const char *const *folders, int n,
+                bool whole)
 {
     struct collection collection;
     struct reproduction r = {0};
@@ -163,11 +164,8 @@ static int tell_plan(struct session *s, const struct plan_item *p, bool whole)
 
 static int carry_out(struct session *s, const struct plan_item *p)
 {
-    struct drive_sweep d = {.spec = &p->spec,
-                            .plan = &p->plan,
-                            .words = s->again,
-                            .quiet = s->w->quiet,
-                            .aside = true};
+    struct drive_sweep d = {
+        .spec = &p->spec, .plan = &p->plan, .words = s->again, .quiet = s->w->quiet, .aside = true};
     int code = EXIT_FAILED;
     if (!s->w->quiet && s->plan.n > 1)
         fprintf(stderr, "\n%s: %s\n", p->item->name, p->item->title);
@@ -200,7 +198,8 @@ static int announce(struct session *s)
     bool slow = plan_paper_dqs(&s->plan, &core_hours, &update);
     if (slow && !s->w->quiet)
         fprintf(out,
-                "preset paper: DQS with 1000 samples and 1000 integration steps takes %.2g s an update here, %.0f hours "
+                "preset paper: DQS with 1000 samples and 1000 integration steps takes %.2g s an update here, "
+                "%.0f hours "
                 "of one core; it is meant for short comparisons\n",
                 update, core_hours);
     if (s->w->dry_run)
@@ -208,10 +207,11 @@ static int announce(struct session *s)
     if (!s->w->quiet && plan_left(&s->plan) > 0)
         fprintf(out, "stop it with Ctrl-C at any time; to go on: %s %s\n", program_name(), s->again);
     if (slow && core_hours > PAPER_HOURS && !s->w->yes)
-        return complain(EXIT_USAGE,
-                        "preset paper: %.2g s an update, %.0f hours of one core for DQS; add --yes to train it "
-                        "nevertheless, or fewer --steps, or take --preset default",
-                        update, core_hours);
+        return complain(
+            EXIT_USAGE,
+            "preset paper: %.2g s an update, %.0f hours of one core for DQS; add --yes to train it "
+            "nevertheless, or fewer --steps, or take --preset default",
+            update, core_hours);
     return -1;
 }
 
@@ -318,7 +318,8 @@ static int find_items(const char *const *names, int n, const struct reproduce_it
             continue;
         if (nearest.best)
             return complain(EXIT_USAGE, "reproduce: no item '%s'; did you mean %s?", names[i], nearest.best);
-        return complain(EXIT_USAGE, "reproduce: no item '%s'; there are table1, table2, fig-gmm, fig-dmc, fig-maze, all",
+        return complain(EXIT_USAGE,
+                        "reproduce: no item '%s'; there are table1, table2, fig-gmm, fig-dmc, fig-maze, all",
                         names[i]);
     }
     return -1;
@@ -351,7 +352,8 @@ int cmd_reproduce(int argc, char **argv)
         {"--tasks", "T,...", "only these", .text = &w.tasks},
         {"--algos", "A,...", "only these", .text = &w.algos},
         {"--full", NULL, "fig-maze in the paper's maze, 250k steps", .on = &w.full},
-        {"--set", "KEY=VALUE", "any other option, for the algorithms that have it; may be repeated", .list = &w.set},
+        {"--set", "KEY=VALUE", "any other option, for the algorithms that have it; may be repeated",
+         .list = &w.set},
         {"--out", "DIR", "where runs, tables and figures go (runs/reproduce)", .text = &w.out},
         {"--from", "DIR", "train nothing: judge the runs below DIR; may be repeated", .list = &w.from},
         {"--jobs", "N", "runs at a time (default: the cores)", .text = &w.jobs},
@@ -380,8 +382,11 @@ int cmd_reproduce(int argc, char **argv)
     if (code < 0 && ((w.jobs && !args_long("--jobs", w.jobs, 1, 1024, &s->jobs)) ||
                      (w.retries && !args_long("--retries", w.retries, 0, 1000, &s->retries))))
         code = EXIT_USAGE;
-    if (code < 0 && w.from.count > 0 && (w.dry_run || w.steps || w.seeds || w.preset || w.tasks || w.algos || w.set.count))
-        code = complain(EXIT_USAGE, "reproduce: --from takes the runs as they are; leave out what says how to train them");
+    if (code < 0 && w.from.count > 0 &&
+        (w.dry_run || w.steps || w.seeds || w.preset || w.tasks || w.algos || w.set.count))
+        code =
+            complain(EXIT_USAGE,
+                     "reproduce: --from takes the runs as they are; leave out what says how to train them");
     if (code < 0)
         code = find_items(names, n, items, &count);
     if (code < 0)

@@ -100,7 +100,8 @@ static bool step(struct bench *b, double *act)
         return false;
     float reward = (float)outcome.reward;
     uint8_t terminated = outcome.terminated != 0, truncated = outcome.truncated != 0;
-    if (dqs_agent_observe(b->agent, b->obs, b->action, &reward, b->next, &terminated, &truncated, NULL) != DQS_OK)
+    if (dqs_agent_observe(b->agent, b->obs, b->action, &reward, b->next, &terminated, &truncated, NULL) !=
+        DQS_OK)
         return false;
     memcpy(b->obs, b->next, sizeof *b->obs * (size_t)b->spec->obs_dim);
     return !(terminated || truncated) || dqs_env_reset(b->env, 1, b->obs, NULL) == DQS_OK;
@@ -152,7 +153,8 @@ bool probe_task(double *seconds, long *length, const char *task)
     if (dqs_env_create(&env, task, NULL, NULL) != DQS_OK)
         return false;
     const dqs_spec *spec = dqs_env_spec(env);
-    float *obs = calloc((size_t)spec->obs_dim, sizeof *obs), *action = calloc((size_t)spec->act_dim, sizeof *action);
+    float *obs = calloc((size_t)spec->obs_dim, sizeof *obs),
+          *action = calloc((size_t)spec->act_dim, sizeof *action);
     bool good = obs && action && dqs_env_reset(env, 0, obs, NULL) == DQS_OK;
     dqs_outcome outcome;
     double begin = seconds_worked();
@@ -171,7 +173,8 @@ bool probe_task(double *seconds, long *length, const char *task)
 
 double probe_seconds(const struct probe *p, double env_step, long length, long begin, long steps)
 {
-    double left = (double)(steps - begin), learning = (double)(steps - (begin > p->warmup ? begin : p->warmup));
+    double left = (double)(steps - begin),
+           learning = (double)(steps - (begin > p->warmup ? begin : p->warmup));
     double evaluations = p->every > 0 ? left / (double)p->every : 0;
     double rows = (evaluations * (double)p->some + (double)p->final) * (double)length;
     return left * (p->act + env_step) + (learning > 0 ? learning * p->updates * p->update : 0) +

@@ -5,10 +5,10 @@
 #include "sweep.h"
 
 struct probe {
-    double act, update; /* seconds of one action and of one update */
-    double row;         /* of one action among many, as in evaluations */
-    double updates;     /* to an environment step */
-    long warmup;        /* steps before the first */
+    double act, update;      /* seconds of one action and of one update */
+    double row;              /* of one action among many, as in evaluations */
+    double updates;          /* to an environment step */
+    long warmup;             /* steps before the first */
     long every, some, final; /* evaluations: steps between them, episodes of each and of the last */
 };
 

@@ -26,7 +26,8 @@ void plan_free(struct plan *plan)
 /* ---------------------------------------------------------------- estimates */
 
 /* One probe per algorithm and first task: control tasks differ little in what an update costs. */
-static const struct probe *find_probe(struct plan *plan, const struct plan_item *p, const struct sweep_run *run)
+static const struct probe *find_probe(struct plan *plan, const struct plan_item *p,
+                                      const struct sweep_run *run)
 {
     const char *task = p->plan.runs[0].task;
     int i = 0;
@@ -97,10 +98,9 @@ static void estimate_item(struct plan *plan, int index)
             cost.task = run->task;
             cost.good = probe_task(&cost.seconds, &cost.length, run->task);
         }
-        double seconds =
-            probe && cost.good
-                ? probe_seconds(probe, cost.seconds, cost.length, state.begun ? state.step : 0, run->steps)
-                : NAN;
+        double seconds = probe && cost.good ? probe_seconds(probe, cost.seconds, cost.length,
+                                                            state.begun ? state.step : 0, run->steps)
+                                            : NAN;
         share->update = probe ? probe->update : NAN;
         share->seconds += seconds;
         share->own += shared ? 0 : seconds;
@@ -170,13 +170,14 @@ static void print_shares(FILE *out, const struct plan_item *p)
         char time[64];
         format_time(time, sizeof time, share->seconds / 3600);
         if (share->left == 0)
-            fprintf(out, "    %-6s %3d run%s, finished\n", share->algo, share->runs, share->runs == 1 ? "" : "s");
+            fprintf(out, "    %-6s %3d run%s, finished\n", share->algo, share->runs,
+                    share->runs == 1 ? "" : "s");
         else if (isnan(share->update))
-            fprintf(out, "    %-6s %3d run%s, %d to do\n", share->algo, share->runs, share->runs == 1 ? "" : "s",
-                    share->left);
+            fprintf(out, "    %-6s %3d run%s, %d to do\n", share->algo, share->runs,
+                    share->runs == 1 ? "" : "s", share->left);
         else
-            fprintf(out, "    %-6s %3d run%s, %d to do: %.*f ms an update, %s of one core\n", share->algo, share->runs,
-                    share->runs == 1 ? "" : "s", share->left,
+            fprintf(out, "    %-6s %3d run%s, %d to do: %.*f ms an update, %s of one core\n", share->algo,
+                    share->runs, share->runs == 1 ? "" : "s", share->left,
                     share->update < 0.001 ? 2 : share->update < 0.01, 1000 * share->update, time);
     }
 }
@@ -216,8 +217,8 @@ void plan_print(FILE *out, const struct plan *plan)
     if (plan_left(plan) == 0)
         fprintf(out, "nothing is left to train\n");
     else
-        fprintf(out, "%s for %s, %d run%s at a time on cores that are free (measured by a few updates)\n", time,
-            plan->n > 1 ? "all of it" : "it", plan->jobs, plan->jobs == 1 ? "" : "s");
+        fprintf(out, "%s for %s, %d run%s at a time on cores that are free (measured by a few updates)\n",
+                time, plan->n > 1 ? "all of it" : "it", plan->jobs, plan->jobs == 1 ? "" : "s");
 }
 
 void plan_json(struct json *j, const struct plan *plan)

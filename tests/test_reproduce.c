@@ -92,11 +92,10 @@ static void settings_go_to_whom_they_concern(void **state)
 {
     (void)state;
     static const char *const settings[] = {"n_steps=64", "batch=32", "warmup=77", "eval_every=30"};
-    struct planned p = plan_of("table1", (struct reproduce_request){.steps = "300",
-                                                                    .seeds = "4,9",
-                                                                    .tasks = "walker-run",
-                                                                    .settings = settings,
-                                                                    .n_settings = 4});
+    struct planned p = plan_of(
+        "table1",
+        (struct reproduce_request){
+            .steps = "300", .seeds = "4,9", .tasks = "walker-run", .settings = settings, .n_settings = 4});
     assert_int_equal(p.plan.count, 10);
     for (int i = 0; i < p.plan.count; i++) {
         const struct sweep_run *run = &p.plan.runs[i];
@@ -136,7 +135,8 @@ static void the_maze_has_its_own_ways(void **state)
 static void wrong_requests_are_refused(void **state)
 {
     (void)state;
-    static const char *const unknown[] = {"nonsense=1"}, *const steps[] = {"steps=9"}, *const loose[] = {"width"};
+    static const char *const unknown[] = {"nonsense=1"}, *const steps[] = {"steps=9"},
+                             *const loose[] = {"width"};
     const struct {
         struct reproduce_request request;
         const char *part;
@@ -241,7 +241,8 @@ static void one_seed_has_an_interval_of_no_width(void **state)
     struct stats_interval i = reproduce_mean(three, 1);
     assert_true(i.value == 1 && i.low == 1 && i.high == 1);
     i = reproduce_mean(three, 3);
-    assert_true(i.value == 3 && i.low == 1 && i.high == 6); /* 1/27 of the draws are all alike, more than 2.5 % */
+    assert_true(i.value == 3 && i.low == 1 &&
+                i.high == 6); /* 1/27 of the draws are all alike, more than 2.5 % */
     i = reproduce_mean(three, 0);
     assert_true(isnan(i.low));
 }

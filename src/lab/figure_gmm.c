@@ -225,7 +225,8 @@ dqs_status figure_gmm(const struct figure_view *view, const struct figure_contex
     snprintf(g.exact_note, sizeof g.exact_note, "%d exact samples", g.exact.n);
     struct gmm_metrics walked = gmm_cloud_walk(context->arena, g.exact.n);
     snprintf(g.below[0], sizeof g.below[0], "exact Boltzmann policy: MMD %.3f", walked.mmd);
-    snprintf(g.below[1], sizeof g.below[1], "%d of %d modes, floor %.3f", walked.modes, GMM_MODES, walked.mmd_floor);
+    snprintf(g.below[1], sizeof g.below[1], "%d of %d modes, floor %.3f", walked.modes, GMM_MODES,
+             walked.mmd_floor);
     figure_presets(presets, sizeof presets, view);
     snprintf(g.note, sizeof g.note,
              "lines: levels of the true log density; maps: of each method's own critics and temperature, one "

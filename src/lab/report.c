@@ -370,9 +370,8 @@ bool report_claim(const struct report *report, const struct report_budget *budge
     bool paper = strcmp(against, "paper") == 0;
     if (paper && paper_steps_ratio(run) != 1) /* its number is not of these steps; `dqs reproduce` compares */
         return false;
-    const struct published_row *row = paper
-                                          ? published_paper(run->algo, budget->steps)
-                                          : published_find(against, budget->steps);
+    const struct published_row *row =
+        paper ? published_paper(run->algo, budget->steps) : published_find(against, budget->steps);
     const struct verdict_claim *found = published_cell(row, run->task); /* options of the task make another */
     if (!found)
         return false;

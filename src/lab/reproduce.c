@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTROL                                                                                              \
+#define CONTROL \
     "cheetah-run,finger-spin,finger-turn_hard,fish-swim,hopper-hop,quadruped-run,reacher-hard,walker-run"
 #define CLASSIC "dqs,sac,ddpg,ppo,td3"
 #define DIFFUSION "dqs,qsm,dacer,dipo"
@@ -300,18 +300,19 @@ static dqs_status put_spec(FILE *out, const struct request_view *v, dqs_error *e
 }
 
 /* Every name of `list` must be among those of `all`. */
-static dqs_status check_names(const struct reproduce_item *item, const char *list, const char *all, const char *flag,
-                              dqs_error *error)
+static dqs_status check_names(const struct reproduce_item *item, const char *list, const char *all,
+                              const char *flag, dqs_error *error)
 {
     for (const char *p = list; *p;) {
         p += strspn(p, ", ");
         size_t n = strcspn(p, ", ");
         bool found = n == 0;
-        for (const char *q = all; *q && !found; q += q[strcspn(q, ",")] ? strcspn(q, ",") + 1 : strcspn(q, ","))
+        for (const char *q = all; *q && !found;
+             q += q[strcspn(q, ",")] ? strcspn(q, ",") + 1 : strcspn(q, ","))
             found = strcspn(q, ",") == n && strncmp(p, q, n) == 0;
         if (!found)
-            return fail(error, DQS_E_USAGE, "%s: '%.*s' is not in %s, which has %s", flag, (int)(n < 60 ? n : 60), p,
-                        item->name, all);
+            return fail(error, DQS_E_USAGE, "%s: '%.*s' is not in %s, which has %s", flag,
+                        (int)(n < 60 ? n : 60), p, item->name, all);
         p += n;
     }
     return DQS_OK;
@@ -366,5 +367,6 @@ dqs_status reproduce_spec(struct sweep_spec *spec, const struct reproduce_item *
     free(text);
     for (int i = 0; status == DQS_OK && i < spec->n_axes; i++)
         spec->axes[i].line = 0; /* of a text that nobody sees */
-    return status == DQS_OK ? sweep_set(spec, "seeds", request->seeds ? request->seeds : seeds, error) : status;
+    return status == DQS_OK ? sweep_set(spec, "seeds", request->seeds ? request->seeds : seeds, error)
+                            : status;
 }

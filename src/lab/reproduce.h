@@ -63,11 +63,11 @@ struct reproduce_verdict {
     const char *task, *method, *preset;
     const char *measure; /* "return at 100k steps" */
     int seeds;
-    struct stats_interval ours;  /* not-a-number: no data */
-    double std;                  /* over seeds; not-a-number where it says nothing */
-    struct verdict_claim claim;  /* not-a-number where the paper has no numbers */
-    const char *said, *bound;    /* what the paper says, and the rule for it; "" for numbers */
-    const char *word;            /* "reproduced", "above", "below", "not reproduced", "undecided", "no ..." */
+    struct stats_interval ours; /* not-a-number: no data */
+    double std;                 /* over seeds; not-a-number where it says nothing */
+    struct verdict_claim claim; /* not-a-number where the paper has no numbers */
+    const char *said, *bound;   /* what the paper says, and the rule for it; "" for numbers */
+    const char *word;           /* "reproduced", "above", "below", "not reproduced", "undecided", "no ..." */
     char text[VERDICT_TEXT_SIZE]; /* the word, and how many seeds if they are few */
 };
 
@@ -77,7 +77,7 @@ struct reproduction {
     const struct collection *collection;
     struct figure_view view; /* the item's tasks and methods, in its order, as far as they are there */
     char presets[200];       /* "preset default" */
-    char note[400];          /* what differs from the paper by choice, set by the judge; also told in the figures */
+    char note[400]; /* what differs from the paper by choice, set by the judge; also told in the figures */
     struct document document;
     int n_verdicts, capacity;
     struct reproduce_verdict *verdicts;
@@ -109,8 +109,8 @@ const char *reproduce_keep(struct reproduction *r, const char *format, ...)
 struct reproduce_verdict *reproduce_add(struct reproduction *r, const char *task,
                                         const struct collection_method *method);
 /* A claim that a number is large: reproduced if our interval lies above `above`, not reproduced if below `below`. */
-void reproduce_claim(struct reproduce_verdict *v, const struct stats_interval *ours, double above, double below,
-                     int seeds);
+void reproduce_claim(struct reproduce_verdict *v, const struct stats_interval *ours, double above,
+                     double below, int seeds);
 void reproduce_say(struct reproduce_verdict *v, const char *word, int seeds);
 /* The interval of the mean over seeds. */
 struct stats_interval reproduce_mean(const double *values, int n);

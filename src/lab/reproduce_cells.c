@@ -129,11 +129,12 @@ static void put_returns(const struct page *p)
         snprintf(episodes, sizeof episodes, "%ld", p->most_episodes);
     else
         snprintf(episodes, sizeof episodes, "%ld to %ld", p->least_episodes, p->most_episodes);
-    document_table(d, 1 + view->n_methods, 1,
-                   "Mean return of %s evaluation episodes \u00b1 standard deviation over seeds, in parentheses the "
-                   "number of seeds; %s. Bold: the highest mean of the row; underlined: not below it by more than its "
-                   "standard deviation.",
-                   episodes, p->r->presets);
+    document_table(
+        d, 1 + view->n_methods, 1,
+        "Mean return of %s evaluation episodes \u00b1 standard deviation over seeds, in parentheses the "
+        "number of seeds; %s. Bold: the highest mean of the row; underlined: not below it by more than its "
+        "standard deviation.",
+        episodes, p->r->presets);
     document_cell(d, 0, "Task");
     for (int m = 0; m < view->n_methods; m++) {
         figure_name(name, sizeof name, &view->collection->methods[view->methods[m]]);
@@ -179,10 +180,11 @@ static void put_verdicts(struct reproduction *r, int first)
 {
     struct document *d = &r->document;
     static const char *const head[] = {"Task", "Method", "Preset", "Seeds", "Ours", "The paper", "Verdict"};
-    document_table(d, 7, 3,
-                   "Our mean with its 95 %% interval over seeds, and the paper's mean \u00b1 standard deviation over 10 "
-                   "seeds. Reproduced: they overlap; above, below: ours lies wholly above or below. With fewer than 3 "
-                   "seeds the verdict says so.");
+    document_table(
+        d, 7, 3,
+        "Our mean with its 95 %% interval over seeds, and the paper's mean \u00b1 standard deviation over 10 "
+        "seeds. Reproduced: they overlap; above, below: ours lies wholly above or below. With fewer than 3 "
+        "seeds the verdict says so.");
     for (int k = 0; k < 7; k++)
         document_cell(d, 0, "%s", head[k]);
     for (int i = first; i < r->n_verdicts; i++) {

@@ -120,10 +120,9 @@ static void judge_task(struct reproduction *r, int task, const struct heights *a
     bool claimed = is_claimed(name);
     v->measure = "lead of the curve's mean height";
     v->said = claimed ? "reaches higher reward much faster than the others" : "";
-    v->bound = rival < 0
-                   ? "above every other curve"
-                   : reproduce_keep(r, "curve above %s's, the best other, to %s steps", name_of(r, rival),
-                                    reproduce_steps(r, lround(end)));
+    v->bound = rival < 0 ? "above every other curve"
+                         : reproduce_keep(r, "curve above %s's, the best other, to %s steps",
+                                          name_of(r, rival), reproduce_steps(r, lround(end)));
     if (ours < 0 || rival < 0)
         return;
     const struct stats_scores sets[] = {{1, &all[ours].n, all[ours].values},
@@ -145,10 +144,11 @@ dqs_status reproduce_curves(struct reproduction *r, dqs_error *error)
     (void)error;
     struct heights *all = arena_new(&r->arena, struct heights, r->view.n_tasks * methods);
     double *ends = arena_new(&r->arena, double, r->view.n_tasks);
-    document_table(d, 2 + methods, 1,
-                   "Mean height of the learning curves (area under the curve over its width), up to the steps that all "
-                   "runs of the task have made, at most 250k; means over seeds, in parentheses their number; %s.",
-                   r->presets);
+    document_table(
+        d, 2 + methods, 1,
+        "Mean height of the learning curves (area under the curve over its width), up to the steps that all "
+        "runs of the task have made, at most 250k; means over seeds, in parentheses their number; %s.",
+        r->presets);
     document_cell(d, 0, "Task");
     document_cell(d, 0, "Steps");
     for (int m = 0; m < methods; m++)

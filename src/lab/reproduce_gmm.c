@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_MODES 30 /* of 40: three quarters are most */
+#define MOST_MODES 30    /* of 40: three quarters are most */
 #define CLEAR_RATIO 1.05 /* of two discrepancies: 5000 samples leave each open by 2 % */
 #define DASH "\u2013"
 #define SEED 0
@@ -17,7 +17,7 @@
 
 struct sampled { /* a method */
     const struct collection_method *method;
-    int n;              /* runs with a trace */
+    int n;               /* runs with a trace */
     double *mmd, *modes; /* n each */
     double floor;
     int samples;
@@ -72,15 +72,15 @@ static struct sampled take_method(struct reproduction *r, int index)
 
 static const char *words_for(const struct sampled *s)
 {
-    return s->mixed                            ? "of several kinds"
-           : strcmp(s->mode, "explore") == 0   ? "drawn from the policy"
-           : strcmp(s->mode, "exact") == 0     ? "exact, from exp(Q/T)"
+    return s->mixed                              ? "of several kinds"
+           : strcmp(s->mode, "explore") == 0     ? "drawn from the policy"
+           : strcmp(s->mode, "exact") == 0       ? "exact, from exp(Q/T)"
            : strcmp(s->method->algo, "sac") == 0 ? "the policy's mean"
                                                  : "as in evaluation";
 }
 
-static void put_row(struct reproduction *r, const char *name, const char *preset, const char *actions, int seeds,
-                    int samples, double mmd, double exact, double modes)
+static void put_row(struct reproduction *r, const char *name, const char *preset, const char *actions,
+                    int seeds, int samples, double mmd, double exact, double modes)
 {
     struct document *d = &r->document;
     document_cell(d, 0, "%s", name);
@@ -96,16 +96,20 @@ static void put_row(struct reproduction *r, const char *name, const char *preset
     document_cell(d, 0, "%.1f", modes);
 }
 
-static void put_table(struct reproduction *r, const struct sampled *all, const struct gmm_metrics *exact, int samples)
+static void put_table(struct reproduction *r, const struct sampled *all, const struct gmm_metrics *exact,
+                      int samples)
 {
     struct document *d = &r->document;
     char name[128];
-    static const char *const head[] = {"Method",  "Preset", "Actions",           "Seeds",
-                                       "Samples", "MMD",    "Times the exact policy's", "Modes of 40"};
+    static const char *const head[] = {
+        "Method", "Preset", "Actions", "Seeds", "Samples", "MMD", "Times the exact policy's", "Modes of 40"};
     document_table(d, 8, 3,
-                   "Where episodes end, against exact samples of the mixture: maximum mean discrepancy at bandwidth 1, and "
-                   "modes with a sample within 3 standard deviations; means over seeds; %s. From uniform starts even the exact "
-                   "Boltzmann policy of the true reward fills modes by the size of their basins, so its discrepancy, not "
+                   "Where episodes end, against exact samples of the mixture: maximum mean discrepancy at "
+                   "bandwidth 1, and "
+                   "modes with a sample within 3 standard deviations; means over seeds; %s. From uniform "
+                   "starts even the exact "
+                   "Boltzmann policy of the true reward fills modes by the size of their basins, so its "
+                   "discrepancy, not "
                    "the floor between sets of exact samples, is what can be reached.",
                    r->presets);
     for (int k = 0; k < 8; k++)
@@ -115,10 +119,11 @@ static void put_table(struct reproduction *r, const struct sampled *all, const s
         if (s->n == 0)
             continue;
         figure_name(name, sizeof name, s->method);
-        put_row(r, name, s->method->preset, words_for(s), s->n, s->samples, stats_mean(s->mmd, s->n), exact->mmd,
-                stats_mean(s->modes, s->n));
+        put_row(r, name, s->method->preset, words_for(s), s->n, s->samples, stats_mean(s->mmd, s->n),
+                exact->mmd, stats_mean(s->modes, s->n));
     }
-    put_row(r, "exact Boltzmann policy", DASH, "from exp(reward)", 0, samples, exact->mmd, exact->mmd, exact->modes);
+    put_row(r, "exact Boltzmann policy", DASH, "from exp(reward)", 0, samples, exact->mmd, exact->mmd,
+            exact->modes);
     put_row(r, "exact samples (floor)", DASH, DASH, 0, samples, exact->mmd_floor, exact->mmd, GMM_MODES);
 }
 
@@ -155,7 +160,8 @@ static const struct sampled *find(const struct reproduction *r, const struct sam
 }
 
 /* What forbids a verdict on the samples of both (either may be NULL), or NULL. */
-static const char *objection(const struct reproduction *r, const struct sampled *dqs, const struct sampled *sac)
+static const char *objection(const struct reproduction *r, const struct sampled *dqs,
+                             const struct sampled *sac)
 {
     if (!dqs || !sac)
         return "no data";
@@ -189,7 +195,8 @@ static void judge(struct reproduction *r, const struct sampled *all)
     v->measure = "MMD of SAC over MMD of DQS";
     v->said = "DQS has a lower MMD than SAC";
     v->bound = "MMD of SAC over MMD of DQS above 1.05";
-    struct stats_interval ratio = both ? compare(ratio_of_means, sac->mmd, sac->n, dqs->mmd, dqs->n) : nothing;
+    struct stats_interval ratio =
+        both ? compare(ratio_of_means, sac->mmd, sac->n, dqs->mmd, dqs->n) : nothing;
     reproduce_claim(v, &ratio, CLEAR_RATIO, 1 / CLEAR_RATIO, seeds);
     if (against)
         reproduce_say(v, against, seeds);
@@ -198,7 +205,8 @@ static void judge(struct reproduction *r, const struct sampled *all)
     v->measure = "modes of DQS less modes of SAC";
     v->said = "SAC covers fewer modes (in the figure)";
     v->bound = "more modes than SAC";
-    struct stats_interval more = both ? compare(lead_of_means, dqs->modes, dqs->n, sac->modes, sac->n) : nothing;
+    struct stats_interval more =
+        both ? compare(lead_of_means, dqs->modes, dqs->n, sac->modes, sac->n) : nothing;
     reproduce_claim(v, &more, 0, 0, seeds);
     if (against)
         reproduce_say(v, against, seeds);
@@ -221,7 +229,9 @@ dqs_status reproduce_gmm(struct reproduction *r, dqs_error *error)
     reproduce_put_claims(r, 0);
     const struct sampled *sac = find(r, all, "sac");
     if (sac && strcmp(sac->mode, "explore") == 0)
-        document_item(&r->document, "SAC's samples: actions drawn from its Gaussian policy by an evaluation of its own after "
-                                    "training; at the end of training SAC is evaluated by its mean action.");
+        document_item(
+            &r->document,
+            "SAC's samples: actions drawn from its Gaussian policy by an evaluation of its own after "
+            "training; at the end of training SAC is evaluated by its mean action.");
     return DQS_OK;
 }

@@ -98,10 +98,11 @@ static bool take(struct reproduction *r, const struct collection_run *run, const
 
 static void put_head(struct reproduction *r, const char *task)
 {
-    static const char *const head[] = {"Method", "Preset", "Seed",  "Steps",       "Top left", "Bottom right",
-                                       "By the top", "By the left", "Goals", "Ways"};
+    static const char *const head[] = {"Method",       "Preset",     "Seed",        "Steps", "Top left",
+                                       "Bottom right", "By the top", "By the left", "Goals", "Ways"};
     document_table(&r->document, 10, 2,
-                   "%s: per cent of the evaluation episodes that enter each goal first, and those that come to the top left "
+                   "%s: per cent of the evaluation episodes that enter each goal first, and those that come "
+                   "to the top left "
                    "one by either way; a goal or way counts from 5 %% on; %s.",
                    task, r->presets);
     for (int k = 0; k < 10; k++)
@@ -171,7 +172,8 @@ static void judge_task(struct reproduction *r, int task)
     if (strcmp(name, r->item->full_task) != 0) {
         size_t used = strlen(r->note);
         snprintf(r->note + used, sizeof r->note - used,
-                 "%s%s, a smaller maze in which both goals pay, instead of the paper's", used ? "; " : "", name);
+                 "%s%s, a smaller maze in which both goals pay, instead of the paper's", used ? "; " : "",
+                 name);
     }
     put_head(r, name);
     struct shares **all = arena_new(&r->arena, struct shares *, r->view.n_methods);

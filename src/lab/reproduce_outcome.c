@@ -75,8 +75,8 @@ void reproduce_say(struct reproduce_verdict *v, const char *word, int seeds)
              judged ? usual + strlen(verdict_name(VERDICT_REPRODUCED)) : "");
 }
 
-void reproduce_claim(struct reproduce_verdict *v, const struct stats_interval *ours, double above, double below,
-                     int seeds)
+void reproduce_claim(struct reproduce_verdict *v, const struct stats_interval *ours, double above,
+                     double below, int seeds)
 {
     v->ours = *ours;
     if (isnan(ours->low) || isnan(ours->high))
@@ -115,10 +115,11 @@ static const char *digits(struct reproduction *r, double value)
 void reproduce_put_claims(struct reproduction *r, int first)
 {
     struct document *d = &r->document;
-    document_table(d, 8, 4,
-                   "What the paper says of it, and the rule: reproduced if our 95 %% interval over seeds keeps the "
-                   "rule, not reproduced if it lies wholly outside, undecided otherwise; %s.",
-                   r->presets);
+    document_table(
+        d, 8, 4,
+        "What the paper says of it, and the rule: reproduced if our 95 %% interval over seeds keeps the "
+        "rule, not reproduced if it lies wholly outside, undecided otherwise; %s.",
+        r->presets);
     static const char *const head[] = {"Task",  "Method", "The paper", "The rule",
                                        "Seeds", "Ours",   "Interval",  "Verdict"};
     for (int k = 0; k < 8; k++)
@@ -144,9 +145,10 @@ void reproduce_tell_ppo(struct reproduction *r)
 {
     for (int i = 0; i < r->collection->n_runs; i++)
         if (strcmp(r->collection->runs[i].algo, "ppo") == 0) {
-            document_item(&r->document,
-                          "PPO's steps are network updates, as in the paper; an update is %.3g environment steps.",
-                          paper_steps_ratio(&r->collection->runs[i]));
+            document_item(
+                &r->document,
+                "PPO's steps are network updates, as in the paper; an update is %.3g environment steps.",
+                paper_steps_ratio(&r->collection->runs[i]));
             return;
         }
 }
@@ -205,8 +207,8 @@ static void describe(struct reproduction *r)
                 finished += cell->runs[i]->done;
         }
     document_heading(&r->document, 1, "%s", r->item->title);
-    document_paragraph(&r->document, "Of Jain, Akhound-Sadegh, Ravanbakhsh 2025. %d run%s, %d finished; %s.", runs,
-                       runs == 1 ? "" : "s", finished, r->presets);
+    document_paragraph(&r->document, "Of Jain, Akhound-Sadegh, Ravanbakhsh 2025. %d run%s, %d finished; %s.",
+                       runs, runs == 1 ? "" : "s", finished, r->presets);
 }
 
 dqs_status reproduce_make(struct reproduction *r, const struct reproduce_item *item,

@@ -26,7 +26,8 @@ static void put_number(FILE *out, double value)
 
 void reproduce_csv_head(FILE *out)
 {
-    fprintf(out, "item,task,method,preset,measure,seeds,ours,std,low,high,paper,paper_std,claim,rule,verdict\n");
+    fprintf(out,
+            "item,task,method,preset,measure,seeds,ours,std,low,high,paper,paper_std,claim,rule,verdict\n");
 }
 
 void reproduce_csv(FILE *out, const struct reproduction *r)
@@ -34,7 +35,8 @@ void reproduce_csv(FILE *out, const struct reproduction *r)
     for (int i = 0; i < r->n_verdicts; i++) {
         const struct reproduce_verdict *v = &r->verdicts[i];
         const char *words[] = {r->item->name, v->task, v->method, v->preset, v->measure};
-        const double numbers[] = {v->ours.value, v->std, v->ours.low, v->ours.high, v->claim.mean, v->claim.std};
+        const double numbers[] = {v->ours.value, v->std,        v->ours.low,
+                                  v->ours.high,  v->claim.mean, v->claim.std};
         for (int k = 0; k < 5; k++) {
             put_word(out, words[k]);
             fputc(',', out);
@@ -59,8 +61,9 @@ void reproduce_json(struct json *j, const struct reproduction *r)
         const struct reproduce_verdict *v = &r->verdicts[i];
         const struct {
             const char *key, *text;
-        } words[] = {{"task", v->task},  {"method", v->method}, {"preset", v->preset}, {"measure", v->measure},
-                     {"claim", v->said}, {"rule", v->bound},    {"verdict", v->text}};
+        } words[] = {{"task", v->task},       {"method", v->method}, {"preset", v->preset},
+                     {"measure", v->measure}, {"claim", v->said},    {"rule", v->bound},
+                     {"verdict", v->text}};
         const struct {
             const char *key;
             double value;
@@ -145,7 +148,8 @@ static dqs_status draw(const struct reproduction *r, const struct plot_target *t
 }
 
 /* Aggregates, profiles, return per hour: the page of `dqs report` for these runs. Runs without any evaluation have none. */
-static dqs_status write_report(const struct reproduction *r, const struct plot_target *target, dqs_error *error)
+static dqs_status write_report(const struct reproduction *r, const struct plot_target *target,
+                               dqs_error *error)
 {
     struct report report = {0};
     struct report_words *words = calloc(1, sizeof *words);
