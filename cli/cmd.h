@@ -11,6 +11,7 @@ int cmd_train(int argc, char **argv);
 int cmd_resume(int argc, char **argv);
 int cmd_sweep(int argc, char **argv);
 int cmd_ablate(int argc, char **argv);
+int cmd_reproduce(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_plot(int argc, char **argv);

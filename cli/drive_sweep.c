@@ -109,7 +109,8 @@ static int close_up(struct drive_sweep *d, dqs_status status, double seconds)
     format_shell_word(folder, sizeof folder, d->again ? d->again : d->plan->out);
     print_failures(out, d);
     if (status == DQS_STOPPED)
-        fprintf(out, "stopped: %s; to go on: %s sweep %s\n", summary, name, folder);
+        fprintf(out, "stopped: %s; to go on: %s %s%s\n", summary, name, d->words ? d->words : "sweep ",
+                d->words ? "" : folder);
     else
         fprintf(out, "%s in %s, in %s\n", summary, took, d->plan->out);
     fflush(out);

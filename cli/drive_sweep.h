@@ -10,6 +10,7 @@ struct drive_sweep {
     const struct sweep_spec *spec;
     const struct sweep_plan *plan;
     const char *again; /* what to give to `dqs sweep` to go on; NULL: the folder */
+    const char *words; /* instead: the words after the program's name that go on, as typed to a shell */
     bool json, quiet;  /* json: the table as JSON at the end */
     bool worker;       /* a task of a job array */
     bool aside; /* part of another verb, which has standard output: the closing lines go to standard error */

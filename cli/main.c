@@ -22,6 +22,8 @@ static const struct verb verbs[] = {
     {"export", "write a policy as C or ONNX, without dqs", cmd_export},
     {"plot", "draw the pictures of a run", cmd_plot},
     {"report", "tables and statistics of many runs, beside what was published", cmd_report},
+    {"reproduce", "a table or figure of the paper: train, draw, and hold the numbers against it",
+     cmd_reproduce},
     {"render", "film episodes of a policy, or a task", cmd_render},
     {"envs", "list the tasks", cmd_envs},
     {"algos", "list the algorithms", cmd_algos},

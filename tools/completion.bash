@@ -7,7 +7,7 @@ _dqs_keys() { "$1" options 2>/dev/null | awk '/^  / { print $1 "=" }'; }
 
 _dqs() {
     local program=$1 word=$2 before=$3 verb=${COMP_WORDS[1]} flags words=
-    local verbs="train resume sweep ablate eval plot report render envs algos options bench help version"
+    local verbs="train resume sweep ablate eval plot report reproduce render envs algos options bench help version"
     case $verb in
         train) flags="--algo --preset --steps --seed --threads --out --config --init-from --kernels --set --json --quiet" ;;
         sweep) flags="--jobs --seeds --steps --set --out --retries --lease --status --dry-run --slurm --tasks --cpus --partition --time --notice --sbatch --worker --json --quiet" ;;
@@ -16,6 +16,7 @@ _dqs() {
         eval) flags="--episodes --mode --seed --json" ;;
         plot) flags="--out --together --tasks --algos --seeds --band --x --smooth --json" ;;
         report) flags="--at --out --format --against --bootstrap --json" ;;
+        reproduce) flags="--seeds --steps --preset --tasks --algos --full --set --out --from --jobs --retries --dry-run --yes --json --quiet" ;;
         render) flags="--episodes --seconds --format --out --size --fps --camera --seed --random --json" ;;
         options) flags="--env --preset --json --markdown" ;;
         envs | algos) flags="--json" ;;
@@ -26,7 +27,7 @@ _dqs() {
         return
     fi
     case $before in
-        --out | --init-from) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
+        --out | --init-from | --from) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
         --config) mapfile -t COMPREPLY < <(compgen -f -- "$word") && return ;;
         --band) words="minmax ci none" ;;
         --x) words="steps hours" ;;
@@ -63,6 +64,7 @@ _dqs() {
                         fi
                         ;;
                     options) words=$(_dqs_first_words "$program" algos) ;;
+                    reproduce) words="table1 table2 fig-gmm fig-dmc fig-maze all" ;;
                     help) words=$verbs ;;
                     resume | eval | plot | report) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
                 esac

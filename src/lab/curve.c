@@ -1,5 +1,6 @@
 /* curve: see curve.h. */
 #include "curve.h"
+#include "paper_steps.h"
 #include "stats.h"
 #include <math.h>
 #include <stdlib.h>
@@ -36,15 +37,17 @@ static struct seed_curve take_seed(struct arena *arena, const struct collection_
     const struct plot_table *t = &run->evaluations;
     const double *step = plot_column(t, "step"), *mean = plot_column(t, "mean_reward");
     struct seed_curve s = {run, 0, arena_new(arena, double, t->rows), arena_new(arena, double, t->rows)};
+    double unit = rule->paper_steps && !rule->hours ? paper_steps_ratio(run) : 1;
     for (int i = 0; step && mean && i < t->rows; i++) {
         if (!isfinite(mean[i]) || !(step[i] >= 0 && step[i] < 9e15))
             continue;
-        if (s.n > 0 && step[i] < s.x[s.n - 1])
+        double x = step[i] / unit;
+        if (s.n > 0 && x < s.x[s.n - 1])
             continue;
         if (rule->hours && isnan(collection_seconds(run, (long)step[i])))
             continue;
-        s.n -= s.n > 0 && step[i] == s.x[s.n - 1];
-        s.x[s.n] = step[i];
+        s.n -= s.n > 0 && x == s.x[s.n - 1];
+        s.x[s.n] = x;
         s.y[s.n++] = mean[i];
     }
     smooth(&s, rule->smooth, arena_new(arena, double, s.n));

@@ -10,6 +10,7 @@ struct curve_rule {
     enum curve_band band; /* from the worst to the best seed; 95 % bootstrap interval of the mean */
     bool hours;           /* of training along x, instead of environment steps */
     int smooth;           /* evaluations in a running mean; below 2: none */
+    bool paper_steps;     /* along x, as the paper counts them (paper_steps.h); not with hours */
 };
 
 struct curve {

@@ -11,6 +11,8 @@ struct figure_choice {
     /* Names with commas between them, in the order wanted; NULL: all. A task is also meant by its environment,
      * a method also by its algorithm. Seeds are for the pictures of single runs. */
     const char *tasks, *algos, *seeds;
+    const char *name; /* of the files of the learning curves; NULL: fig-curves */
+    const char *note; /* further words below the mazes; NULL: none */
 };
 
 /* What a choice takes of a collection, in the order of the names. A name that is not there is an error. */

@@ -160,10 +160,13 @@ static void set_note(struct grid *g)
         snprintf(smoothed, sizeof smoothed, "; running mean of %d evaluations", width);
     if (g->seeds.low == g->seeds.high)
         seeds_text(seeds, sizeof seeds, g->seeds);
-    snprintf(g->note, sizeof g->note, "%s%s%s%s%s%s%s%s", g->seeds.high == 1 ? "" : "line: mean over ", seeds,
-             time, some(g, has_band) ? bands[g->view->choice.rule.band] : "",
+    bool updates = false;
+    for (int i = 0; i < g->view->n_methods && g->view->choice.rule.paper_steps; i++)
+        updates = updates || strcmp(g->view->collection->methods[g->view->methods[i]].algo, "ppo") == 0;
+    snprintf(g->note, sizeof g->note, "%s%s%s%s%s%s%s%s%s", g->seeds.high == 1 ? "" : "line: mean over ",
+             seeds, time, some(g, has_band) ? bands[g->view->choice.rule.band] : "",
              some(g, is_partial) ? "; pale: not all seeds have come so far" : "", smoothed,
-             presets[0] ? "; " : "", presets);
+             presets[0] ? "; " : "", presets, updates ? "; PPO: network updates along x" : "");
 }
 
 /* ---------------------------------------------------------------- drawing */
@@ -274,7 +277,8 @@ dqs_status figure_curves(const struct figure_view *view, const struct figure_con
     build(&g, context->arena, view, &width, &height);
     if (g.n == 0)
         return DQS_OK;
-    return plot_write(context->target, "fig-curves", width, height, draw_grid, &g, error);
+    return plot_write(context->target, view->choice.name ? view->choice.name : "fig-curves", width, height,
+                      draw_grid, &g, error);
 }
 
 dqs_status figure_curves_svg(char **svg, const struct collection *collection,

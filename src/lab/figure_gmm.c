@@ -34,7 +34,7 @@ struct gmm_figure {
     struct gmm_cloud exact;
     struct chart_field density;
     struct chart_range values;
-    char exact_note[64], note[400];
+    char exact_note[64], note[400], below[2][96]; /* lines under the exact samples */
 };
 
 /* ---------------------------------------------------------------- drawing */
@@ -42,7 +42,8 @@ static struct chart_axes panel(int column, int row)
 {
     struct chart_axes axes =
         gmm_axes((struct chart_box){LEFT + column * (SIDE + GAP_X), TOP + row * (SIDE + GAP_Y), SIDE, SIDE});
-    axes.no_y_ticks = axes.no_x_ticks = column > 0 || row > 0; /* all panels show the same box */
+    axes.no_y_ticks = column > 0 || row > 0; /* all panels show the same square */
+    axes.no_x_ticks = true;
     return axes;
 }
 
@@ -55,16 +56,21 @@ static void draw_samples(cairo_t *c, const struct gmm_figure *g, struct chart_ax
     chart_end(c, &axes);
 }
 
+static void draw_below(cairo_t *c, const struct chart_axes *axes, const char below[2][96])
+{
+    double middle = axes->box.x + SIDE / 2, y = axes->box.y + SIDE + 12;
+    chart_text(c, middle, y, below[0], 8, chart_ink(0.95), CHART_CENTRE, 0);
+    chart_text(c, middle, y + 11, below[1], 8, chart_ink(0.65), CHART_CENTRE, 0);
+}
+
 static void draw_method(cairo_t *c, const struct gmm_figure *g, int index)
 {
     const struct gmm_method *m = &g->methods[index];
     struct chart_axes axes = panel(1 + index, 0);
-    double middle = axes.box.x + SIDE / 2, y = axes.box.y + SIDE + 12;
     axes.title = m->name;
     axes.note = m->note;
     draw_samples(c, g, axes, &m->cloud, m->color);
-    chart_text(c, middle, y, m->below[0], 8, chart_ink(0.95), CHART_CENTRE, 0);
-    chart_text(c, middle, y + 11, m->below[1], 8, chart_ink(0.65), CHART_CENTRE, 0);
+    draw_below(c, &axes, m->below);
 }
 
 static void draw_map(cairo_t *c, const struct gmm_figure *g, struct chart_axes axes,
@@ -85,6 +91,7 @@ static void draw_figure(cairo_t *c, double width, double height, const void *con
     axes.title = "Ground truth";
     axes.note = g->exact_note;
     draw_samples(c, g, axes, &g->exact, chart_ink(1));
+    draw_below(c, &axes, g->below);
     for (int i = 0; i < g->n; i++)
         draw_method(c, g, i);
     for (int i = 0; i < g->n; i++) {
@@ -216,6 +223,10 @@ dqs_status figure_gmm(const struct figure_view *view, const struct figure_contex
     g.exact = gmm_cloud_exact(context->arena, g.methods[0].cloud.n);
     g.density = scenery_gmm_density(context->arena);
     snprintf(g.exact_note, sizeof g.exact_note, "%d exact samples", g.exact.n);
+    struct gmm_metrics walked = gmm_cloud_walk(context->arena, g.exact.n);
+    snprintf(g.below[0], sizeof g.below[0], "exact Boltzmann policy: MMD %.3f", walked.mmd);
+    snprintf(g.below[1], sizeof g.below[1], "%d of %d modes, floor %.3f", walked.modes, GMM_MODES,
+             walked.mmd_floor);
     figure_presets(presets, sizeof presets, view);
     snprintf(g.note, sizeof g.note,
              "lines: levels of the true log density; maps: of each method's own critics and temperature, one "

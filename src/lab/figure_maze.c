@@ -18,6 +18,7 @@
 #define BELOW 58.0 /* bar and lines of numbers under a panel */
 #define GAP_Y 40.0
 #define LEGEND 40.0
+#define SECOND_LINE 10.0 /* of the note */
 
 struct maze_panel {
     const struct collection_run *run;
@@ -34,6 +35,7 @@ struct maze_grid {
     struct chart_range x, y; /* of the part with free cells: the outer walls need not be whole */
     bool odd;                /* somebody came to the top left by no known way */
     char note[500];
+    const char *more; /* a second line of it, or "" */
 };
 
 #define RIM 0.4 /* of the outer wall is shown, m */
@@ -150,8 +152,10 @@ static void draw_mazes(cairo_t *c, double width, double height, const void *cont
         chart_end(c, &axes);
         draw_numbers(c, (struct chart_box){axes.box.x, axes.box.y + side, SIDE, 0}, p);
     }
-    draw_legend(c, width, height - 27, g->odd);
-    chart_text(c, width / 2, height - 8, g->note, 7.5, chart_ink(0.6), CHART_CENTRE, 0);
+    double second = g->more[0] ? SECOND_LINE : 0;
+    draw_legend(c, width, height - 27 - second, g->odd);
+    chart_text(c, width / 2, height - 8 - second, g->note, 7.5, chart_ink(0.6), CHART_CENTRE, 0);
+    chart_text(c, width / 2, height - 8, g->more, 7.5, chart_ink(0.6), CHART_CENTRE, 0);
 }
 
 /* ---------------------------------------------------------------- data */
@@ -257,6 +261,7 @@ static void take_grid(struct maze_grid *g, const struct figure_view *view,
     arrange(g);
     set_ranges(g);
     figure_presets(presets, sizeof presets, view);
+    g->more = view->choice.note ? view->choice.note : "";
     snprintf(g->note, sizeof g->note,
              "%s: each walk ends at the first goal it enters; entropy is of the split over the goals%s%s%s",
              c->tasks[task], most > DRAWN ? "; the first 100 episodes are drawn, the numbers are of all" : "",
@@ -292,7 +297,8 @@ dqs_status figure_mazes(const struct figure_view *view, const struct figure_cont
             continue;
         double side = panel_height(&g);
         double width = 2 * LEFT + g.columns * SIDE + (g.columns - 1) * GAP_X,
-               height = TOP + g.rows * (side + BELOW) + (g.rows - 1) * GAP_Y + LEGEND;
+               height = TOP + g.rows * (side + BELOW) + (g.rows - 1) * GAP_Y + LEGEND +
+                        (g.more[0] ? SECOND_LINE : 0);
         file_name(name, sizeof name, c->tasks[task]);
         TRY(plot_write(context->target, name, fmax(width, LEAST_WIDTH), height, draw_mazes, &g, error));
     }

@@ -1,6 +1,7 @@
 /* gmm_cloud: see gmm_cloud.h. */
 #include "gmm_cloud.h"
 #include "gmm.h"
+#include "gmm_exact.h"
 #include "scenery.h"
 #include <math.h>
 #include <stdlib.h>
@@ -43,6 +44,17 @@ struct gmm_cloud gmm_cloud_exact(struct arena *arena, int n)
     rng_seed(&rng, 0, RNG_DIAGNOSE);
     gmm_sample(xy, n, &rng);
     return cloud_of(arena, xy, n);
+}
+
+struct gmm_metrics gmm_cloud_walk(struct arena *arena, int n)
+{
+    struct gmm_metrics metrics;
+    float *xy = arena_new(arena, float, 2 * (size_t)n);
+    struct rng rng;
+    rng_seed(&rng, 0, RNG_DIAGNOSE);
+    gmm_exact_walk(xy, n, arena, &rng);
+    gmm_measure(&metrics, xy, n);
+    return metrics;
 }
 
 struct chart_axes gmm_axes(struct chart_box box)

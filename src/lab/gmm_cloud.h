@@ -18,6 +18,8 @@ dqs_status gmm_cloud_read(struct gmm_cloud *cloud, struct arena *arena, const dq
                           const char *source, dqs_error *error);
 /* Always the same ones for the same n. */
 struct gmm_cloud gmm_cloud_exact(struct arena *arena, int n);
+/* The measure of as many episodes of the exact Boltzmann policy (gmm_exact.h), always the same ones: the yardstick. */
+struct gmm_metrics gmm_cloud_walk(struct arena *arena, int n);
 /* The axes of a panel over the box of the task. */
 struct chart_axes gmm_axes(struct chart_box box);
 void gmm_cloud_draw(cairo_t *c, const struct chart_axes *axes, const struct gmm_cloud *cloud,

@@ -1,6 +1,7 @@
 /* report: the numbers. */
 #include "report.h"
 #include "number.h"
+#include "paper_steps.h"
 #include "published.h"
 #include "reference.h"
 #include <math.h>
@@ -366,9 +367,11 @@ bool report_claim(const struct report *report, const struct report_budget *budge
     }
     const struct collection_run *run = collection_cell(report->collection, task, method)->runs[0];
     const char *against = report->choice.against;
-    const struct published_row *row = strcmp(against, "paper") == 0
-                                          ? published_paper(run->algo, budget->steps)
-                                          : published_find(against, budget->steps);
+    bool paper = strcmp(against, "paper") == 0;
+    if (paper && paper_steps_ratio(run) != 1) /* its number is not of these steps; `dqs reproduce` compares */
+        return false;
+    const struct published_row *row =
+        paper ? published_paper(run->algo, budget->steps) : published_find(against, budget->steps);
     const struct verdict_claim *found = published_cell(row, run->task); /* options of the task make another */
     if (!found)
         return false;

@@ -412,7 +412,9 @@ static void add_sources(struct document *d, const struct report *report)
     if (paper) {
         document_item(
             d, "published numbers: Jain, Akhound-Sadegh, Ravanbakhsh 2025, Tables 1 and 2, 10 seeds, 100 "
-               "evaluation episodes; for PPO the paper counts network updates as steps");
+               "evaluation episodes; for PPO the paper counts network updates, so it is not compared here "
+               "(dqs reproduce "
+               "does)");
         return;
     }
     for (const struct published_row *row = published_rows; row->name; row++)

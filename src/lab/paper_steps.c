@@ -1,0 +1,24 @@
+/* paper_steps: see paper_steps.h. */
+#include "paper_steps.h"
+#include "number.h"
+#include <math.h>
+#include <string.h>
+
+double paper_steps_of(const char *algo, const char *batch, const char *epochs)
+{
+    long rows, passes;
+    if (strcmp(algo, "ppo") != 0 || !batch || !epochs || !number_read_long(batch, &rows) ||
+        !number_read_long(epochs, &passes) || rows < 1 || passes < 1)
+        return 1;
+    return (double)rows / (double)passes;
+}
+
+double paper_steps_ratio(const struct collection_run *run)
+{
+    return paper_steps_of(run->algo, collection_option(run, "batch"), collection_option(run, "epochs"));
+}
+
+long paper_steps(const struct collection_run *run, long budget)
+{
+    return lround((double)budget * paper_steps_ratio(run));
+}

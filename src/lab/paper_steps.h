@@ -1,0 +1,16 @@
+/* paper_steps: the unit of the paper's budgets. It counts environment steps, one update each, but for PPO the network
+ * updates: "for PPO, the x-axis represents the number of network updates". */
+#ifndef LAB_PAPER_STEPS_H
+#define LAB_PAPER_STEPS_H
+
+#include "collection.h"
+
+/* Environment steps to one step of the paper: 1; of PPO a minibatch over the passes that each row is in, 6.4 for 64
+ * and 10. */
+double paper_steps_ratio(const struct collection_run *run);
+/* The same from the two values as text, either of which may be NULL. */
+double paper_steps_of(const char *algo, const char *batch, const char *epochs);
+/* A budget of the paper in environment steps of this run. */
+long paper_steps(const struct collection_run *run, long budget);
+
+#endif
