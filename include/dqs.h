@@ -120,8 +120,7 @@ void dqs_env_free(dqs_env *env);
 typedef struct dqs_batch dqs_batch;
 dqs_status dqs_batch_create(dqs_batch **batch, const char *name, const char *options, int n, int threads,
                             dqs_error *error);
-const dqs_spec *
-dqs_batch_spec(const dqs_batch *batch); /* state_dim doubles a row, as dqs_batch_get_state has it */
+const dqs_spec *dqs_batch_spec(const dqs_batch *batch); /* state_dim: doubles a row of a saved state */
 dqs_status dqs_batch_reset(dqs_batch *batch, uint64_t seed, float *obs, dqs_error *error);
 dqs_status dqs_batch_step(dqs_batch *batch, const float *action, float *obs, float *next_obs, float *reward,
                           uint8_t *terminated, uint8_t *truncated, dqs_error *error);

@@ -46,9 +46,9 @@ class _Bounds:
         taken = np.asarray(action)
         if taken.shape != shape:
             raise UsageError(f"action: its shape is {taken.shape}; this environment takes {shape}")
-        if not self.plain:
-            taken = (taken - self.centre) / self.half
         try:
+            if not self.plain:
+                taken = (taken - self.centre) / self.half
             return np.ascontiguousarray(taken, np.float32)
         except (TypeError, ValueError):
             raise UsageError(f"action: {taken.dtype} is no number; give float32") from None

@@ -38,7 +38,8 @@ def tasks() -> dict[str, str]:
 
 def options(algo: str = "dqs", task: str | None = None, preset: str = "default") -> dict[str, Option]:
     """What can be set by keyword in Agent(algo, ...): {name: Option}."""
-    return describe(configure(algo, task, preset, {}).value)
+    config = configure(algo, task, preset, {})  # held by name: its number alone would not keep it alive
+    return describe(config.value)
 
 
 def describe(config: int) -> dict[str, Option]:
