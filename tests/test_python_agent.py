@@ -484,6 +484,15 @@ def test_damaged_files(tmp_path):
             pytest.fail(f"case {index} was taken")
     path.write_bytes(good)
     assert dqs.Agent.load(path).num_timesteps == 80
+    task = small(dqs.Task("pendulum")).learn(80)
+    task.save(path)
+    for state in (7, {}, {"env": {}}, {"env": {"task": "pendulum", "state": "xy", "generator": 0}},
+                  {"env": {"task": "pendulum", "state": ["0x1p0"] * 3, "generator": {}}, "returns": [], "lengths": []}):
+        (tmp_path / "b").write_bytes(rewritten(path.read_bytes(), note(lambda n: n.update(state=state))))
+        agent = dqs.Agent.load(tmp_path / "b", dqs.Task("pendulum"))
+        with pytest.raises((dqs.FormatError, dqs.UsageError)):
+            agent.learn(5)
+        assert agent.learn(5).num_timesteps == 85  # with a new episode
     with pytest.raises(dqs.FileError):
         dqs.Agent.load(tmp_path / "nothing")
     with pytest.raises(dqs.FileError):

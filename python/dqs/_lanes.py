@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from ._gym_server import ends, why_unfit
+from .envs import PREFIX, Task, VectorTask
 from .errors import NumericError, SpaceError, UsageError
 
 AnyEnv = Union[gymnasium.Env[Any, Any], VectorEnv[Any, Any, Any]]
@@ -36,8 +37,16 @@ def single_spaces(env: AnyEnv) -> tuple[spaces.Box, spaces.Box]:
     return observation, action
 
 
+def task_of(env: AnyEnv) -> str | None:
+    """The library's name of an environment that is the library's."""
+    return env.unwrapped.task if isinstance(env.unwrapped, (Task, VectorTask)) else None
+
+
 def env_name(env: AnyEnv) -> str:
-    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+    if env.spec is not None:
+        return env.spec.id
+    task = task_of(env)
+    return f"{PREFIX}{task}-v0" if task is not None else type(env.unwrapped).__name__
 
 
 def can_end(env: AnyEnv) -> bool:

@@ -20,10 +20,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from . import _native
-from ._lanes import AnyEnv, ActionMap, Lanes, VectorLanes, can_end, env_name, lanes_of, single_spaces, stateful
+from ._lanes import AnyEnv, ActionMap, Lanes, VectorLanes, can_end, env_name, lanes_of, single_spaces, stateful, task_of
 from ._native import ErrorStruct, Number, check, lib
 from ._program import run_export
-from .errors import FormatError, MismatchError, UnsupportedError, UsageError
+from .errors import Error, FormatError, MismatchError, UnsupportedError, UsageError
 from .options import configure, describe
 from .runs import ProgressTable
 
@@ -101,7 +101,7 @@ class Agent:
         algo, preset, terminates, options = self._asked
         assert self._lanes is not None
         env = self._lanes.env
-        ours = getattr(env.unwrapped, "task", None) if env_name(env).startswith("dqs/") else None
+        ours = task_of(env)
         given = dict(options)
         if steps is not None and "steps" not in options:
             given["steps"] = steps
@@ -229,10 +229,16 @@ class Agent:
         inner = stateful(lanes.env)
         lanes.reset((self.seed * 1000003 + self.num_timesteps) % (1 << 31))
         self._returns, self._lengths = np.zeros(lanes.n), np.zeros(lanes.n, np.int64)
-        if saved is not None and inner is not None:
-            lanes.place(inner.dqs_set_state(saved["env"]))
-            self._returns[:], self._lengths[:] = [float.fromhex(r) for r in saved["returns"]], saved["lengths"]
-        self._saved_state = None
+        try:
+            if saved is not None and inner is not None and self.env_name in (env_name(lanes.env), task_of(lanes.env)):
+                lanes.place(inner.dqs_set_state(saved["env"]))
+                self._returns[:], self._lengths[:] = [float.fromhex(r) for r in saved["returns"]], saved["lengths"]
+        except Error:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+            raise FormatError(f"{self.env_name}: the saved state of the environment is damaged ({problem!r})") from None
+        finally:
+            self._saved_state = None  # whatever it was, the next try begins a new episode
         self._placed = True
 
     def _count(self) -> None:
@@ -288,7 +294,7 @@ class Agent:
             n_envs = self._sizes()[2]
             if lanes.n != n_envs:
                 raise MismatchError(f"{env_name(env)}: {lanes.n} environments, but the agent steps {n_envs} at a time")
-            if env_name(env) != self.env_name and getattr(env.unwrapped, "task", None) != self.env_name:
+            if self.env_name not in (env_name(env), task_of(env)):
                 warnings.warn(f"the agent learned {self.env_name} and goes on with {env_name(env)}", stacklevel=2)
             self._lanes, self._placed = lanes, False
 
