@@ -7,18 +7,19 @@
 #include <string.h>
 
 struct words {
-    const char *algo, *preset, *config;
+    const char *env, *algo, *preset, *config;
     const char *steps, *seed, *threads, *out, *init_from, *kernels; /* options with a flag of their own */
     struct args_list set;
     bool json, quiet;
 };
 
 static const char about[] =
-    "Learns the task ENV (a name of 'dqs envs', or the path of a plug-in .so) and keeps\n"
-    "configuration, metrics, checkpoints and the policy in a run folder,\n"
-    "runs/ENV/ALGO/PRESET-sSEED unless --out says otherwise. Values come from the preset,\n"
-    "then the config file, then the flags, then --set. Ctrl-C or SIGTERM saves and says how\n"
-    "to go on. Ends with one line of results; with --json, one JSON line on stdout.";
+    "Learns the task ENV (a name of 'dqs envs', the path of a plug-in .so, or gym:ID for an\n"
+    "environment of Gymnasium, if Python has it) and keeps configuration, metrics, checkpoints and\n"
+    "the policy in a run folder, runs/ENV/ALGO/PRESET-sSEED unless --out says otherwise.\n"
+    "Values come from the preset, then the config file, then the flags, then --set. Ctrl-C or\n"
+    "SIGTERM saves and says how to go on. Ends with one line of results; with --json, one\n"
+    "JSON line on stdout.";
 
 static const char examples[] = "  dqs train gmm\n"
                                "  dqs train pendulum --steps 10000 --seed 3\n"
@@ -26,6 +27,8 @@ static const char examples[] = "  dqs train gmm\n"
                                "  dqs train maze-small --preset paper --set eval_every=2000 --threads 2\n"
                                "  dqs train pendulum --preset quick --steps 1500 --json --quiet\n"
                                "  dqs train maze --init-from runs/maze-small/dqs/default-s0\n"
+                               "  dqs train --env ./my_env.so --preset quick\n"
+                               "  dqs train --env gym:Pendulum-v1 --preset quick --steps 10000\n"
                                "'dqs options ALGO' lists what --set knows.\n";
 
 static dqs_status set_pair(dqs_config *config, const char *pair, dqs_error *error)
@@ -82,8 +85,9 @@ static int train(const char *env, const struct words *w)
 int cmd_train(int argc, char **argv)
 {
     struct words w = {.algo = NULL}; /* the config file may still name one */
-    const char *env;
+    const char *env = NULL;
     const struct args_flag flags[] = {
+        {"--env", "ENV", "the task, by flag instead of by word", .text = &w.env},
         {"--algo", "A", "the algorithm ('dqs algos'; default: dqs)", .text = &w.algo},
         {"--preset", "P", "a named set of values: default, paper, quick; of dqs also authors",
          .text = &w.preset},
@@ -104,12 +108,15 @@ int cmd_train(int argc, char **argv)
                                    .about = about,
                                    .examples = examples,
                                    .flags = flags,
-                                   .least = 1,
+                                   .least = 0,
                                    .most = 1,
                                    .settings = true};
     int code = args_parse(&spec, argc, argv, &env, NULL);
+    if (code < 0 && !env == !w.env)
+        code = complain(EXIT_USAGE, "train: %s; usage: dqs train ENV [options]",
+                        env ? "ENV and --env name a task each; leave one out" : "missing ENV");
     if (code < 0)
-        code = train(env, &w);
+        code = train(env ? env : w.env, &w);
     args_list_free(&w.set);
     return code;
 }

@@ -13,6 +13,13 @@ endif()
 set(asked ${places})
 if(NOT places)
     set(places ${CMAKE_SOURCE_DIR}/.deps/mujoco /usr /usr/local)
+    if(SKBUILD) # pip has put the wheel beside the build backend
+        find_package(Python COMPONENTS Interpreter)
+        execute_process(COMMAND ${Python_EXECUTABLE} -c
+            "import importlib.util as u; s = u.find_spec('mujoco'); print(s.submodule_search_locations[0] if s else '')"
+            OUTPUT_VARIABLE wheel OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+        list(PREPEND places ${wheel})
+    endif()
 endif()
 if(NOT DQS_MUJOCO)
     set(places)

@@ -115,6 +115,20 @@ dqs_status dqs_env_get_state(dqs_env *env, double *state, dqs_error *error);
 dqs_status dqs_env_set_state(dqs_env *env, const double *state, float *obs, dqs_error *error);
 void dqs_env_free(dqs_env *env);
 
+/* n equal environments stepped together on worker threads (0: all cores). What ends begins anew within the step: `obs`
+ * is what to act on next, `next_obs` the true result of the step. Arrays have n rows. */
+typedef struct dqs_batch dqs_batch;
+dqs_status dqs_batch_create(dqs_batch **batch, const char *name, const char *options, int n, int threads,
+                            dqs_error *error);
+const dqs_spec *dqs_batch_spec(const dqs_batch *batch); /* state_dim: doubles a row of a saved state */
+dqs_status dqs_batch_reset(dqs_batch *batch, uint64_t seed, float *obs, dqs_error *error);
+dqs_status dqs_batch_step(dqs_batch *batch, const float *action, float *obs, float *next_obs, float *reward,
+                          uint8_t *terminated, uint8_t *truncated, dqs_error *error);
+dqs_status dqs_batch_get_state(dqs_batch *batch, double *state, uint64_t *seed, dqs_error *error);
+dqs_status dqs_batch_set_state(dqs_batch *batch, const double *state, uint64_t seed, float *obs,
+                               dqs_error *error);
+void dqs_batch_free(dqs_batch *batch);
+
 /* Names and one-line docs of the built-in environments and algorithms; NULL at the end of the list. */
 const char *dqs_env_name(int index, const char **doc);
 const char *dqs_algo_name(int index, const char **doc);
@@ -123,6 +137,8 @@ const char *dqs_algo_name(int index, const char **doc);
 typedef struct dqs_config dqs_config;
 dqs_status dqs_config_create(dqs_config **config, const char *algo, const char *env, dqs_error *error);
 dqs_status dqs_config_set_env(dqs_config *config, const dqs_env_type *type, dqs_error *error);
+/* Names an environment of the caller's that the library never opens, for dqs_agent; terminates: it can end by itself. */
+dqs_status dqs_config_name_env(dqs_config *config, const char *name, int terminates, dqs_error *error);
 dqs_status dqs_config_preset(dqs_config *config, const char *preset, dqs_error *error);
 dqs_status dqs_config_set(dqs_config *config, const char *key, const char *value, dqs_error *error);
 dqs_status dqs_config_file(dqs_config *config, const char *yaml_path, dqs_error *error);
@@ -152,7 +168,8 @@ typedef struct dqs_evaluation {
 typedef enum dqs_act_mode {
     DQS_ACT_EXPLORE = 0, /* as in training, warm-up included */
     DQS_ACT_EVALUATE,    /* as in evaluation (option eval_noise says with or without diffusion noise) */
-    DQS_ACT_EXACT        /* from exp(Q/T) on a grid: two action dimensions at most */
+    DQS_ACT_EXACT,       /* from exp(Q/T) on a grid: two action dimensions at most */
+    DQS_ACT_FROZEN /* of dqs_agent: as in evaluation, with the same noise every time: equal rows, equal actions */
 } dqs_act_mode;
 
 /* Creates the run folder (option `out`, else runs/<env>/<algo>/<name>-s<seed>) and locks it. */
@@ -184,10 +201,17 @@ dqs_status dqs_agent_observe(dqs_agent *agent, const float *obs, const float *ac
                              const float *next_obs, const uint8_t *terminated, const uint8_t *truncated,
                              dqs_error *error);
 int dqs_agent_update_due(const dqs_agent *agent);
-dqs_status dqs_agent_update(dqs_agent *agent, dqs_error *error);
+dqs_status dqs_agent_update(dqs_agent *agent, dqs_error *error); /* DQS_E_USAGE if none is due */
 int dqs_agent_metrics(const dqs_agent *agent, dqs_number *out, int capacity);
 dqs_status dqs_agent_save(dqs_agent *agent, const char *path, dqs_error *error);
 dqs_status dqs_agent_load(dqs_agent *agent, const char *path, dqs_error *error);
+/* An agent as dqs_agent_save left it: algorithm, options and sizes are the file's. n_envs, threads 0: also. */
+dqs_status dqs_agent_open(dqs_agent **agent, const char *path, int n_envs, int threads, dqs_error *error);
+const dqs_config *dqs_agent_config(const dqs_agent *agent);
+void dqs_agent_size(const dqs_agent *agent, int *obs_dim, int *act_dim, int *n_envs);
+/* A text of the caller's own that is saved and loaded with the agent; "" if there is none. */
+dqs_status dqs_agent_set_note(dqs_agent *agent, const char *note, dqs_error *error);
+const char *dqs_agent_note(const dqs_agent *agent);
 void dqs_agent_free(dqs_agent *agent);
 
 /* ---------------------------------------------------------------- policies: load and act */

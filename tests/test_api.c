@@ -310,6 +310,99 @@ static void agent_saves_and_loads(void **state)
     dqs_config_free(config);
 }
 
+/* An agent comes back from its file alone, with the caller's note, and goes on as if it had never been away. */
+static void agent_opens_from_its_file(void **state)
+{
+    (void)state;
+    dqs_error error = {0};
+    dqs_agent *one, *two, *none;
+    dqs_config *config = configure(NULL, "opened", 1);
+    ok(dqs_config_name_env(config, "my task", 0, &error), &error);
+    ok(dqs_agent_create(&one, config, 2, 1, 2, &error), &error);
+    dqs_config_free(config);
+    assert_string_equal(dqs_agent_note(one), "");
+    ok(dqs_agent_set_note(one, "{\"low\": -2}", &error), &error);
+    assert_int_equal(dqs_agent_update(one, &error), DQS_E_USAGE); /* none is due */
+    drive(one, 60, 0);
+    ok(dqs_agent_save(one, folder("opened.safetensors"), &error), &error);
+    ok(dqs_agent_open(&two, folder("opened.safetensors"), 0, 2, &error), &error);
+    assert_string_equal(dqs_agent_note(two), "{\"low\": -2}");
+    assert_string_equal(dqs_config_get(dqs_agent_config(two), "env"), "my task");
+    assert_string_equal(dqs_config_get(dqs_agent_config(two), "batch"), "32");
+    int obs_dim, act_dim, n_envs;
+    dqs_agent_size(two, &obs_dim, &act_dim, &n_envs);
+    assert_true(obs_dim == 2 && act_dim == 1 && n_envs == 2);
+    drive(one, 30, 60);
+    drive(two, 30, 60);
+    float obs[20], a[10], b[10], c[10];
+    for (int i = 0; i < 20; i++)
+        obs[i] = (float)(i % 4) / 4; /* rows 0, 2, 4, .. are the same */
+    ok(dqs_agent_act(one, obs, 10, DQS_ACT_FROZEN, a, &error), &error);
+    ok(dqs_agent_act(one, obs, 10, DQS_ACT_EVALUATE, b, &error), &error);
+    ok(dqs_agent_act(two, obs, 10, DQS_ACT_EVALUATE, c, &error), &error);
+    assert_memory_equal(b, c, sizeof b); /* the frozen call left no trace */
+    assert_true(a[0] == a[2] && a[0] == a[8] && b[0] != b[2]);
+    ok(dqs_agent_act(two, obs + 4, 1, DQS_ACT_FROZEN, c, &error), &error);
+    assert_true(c[0] == a[0]);
+    assert_int_equal(dqs_agent_act(two, obs, 1, (dqs_act_mode)9, c, &error), DQS_E_USAGE);
+    dqs_agent_free(one);
+    dqs_agent_free(two);
+
+    config = configure(NULL, "opened", 1);
+    set(config, "replay",
+        "1e9"); /* of a million floats each: there is no such memory, and the caller lives on */
+    assert_int_equal(dqs_agent_create(&none, config, 1000000, 1, 1, &error), DQS_E_MEMORY);
+    assert_null(none);
+    dqs_config_free(config);
+    assert_int_equal(dqs_agent_open(&none, folder("policy/trace.safetensors"), 0, 0, &error), DQS_E_FORMAT);
+    assert_int_equal(dqs_agent_open(&none, folder("nothing"), 0, 0, &error), DQS_E_IO);
+    assert_null(none);
+}
+
+/* Lanes of a batch: the true end of an episode, and a state that goes on bit for bit, over an end too. */
+static void batch_steps_and_restores(void **state)
+{
+    (void)state;
+    enum { N = 3 };
+    dqs_error error = {0};
+    dqs_batch *one, *two, *none;
+    ok(dqs_batch_create(&one, "pendulum", NULL, N, 2, &error), &error);
+    ok(dqs_batch_create(&two, "pendulum", NULL, N, 1, &error), &error);
+    const dqs_spec *spec = dqs_batch_spec(one);
+    assert_true(spec->obs_dim == 3 && spec->act_dim == 1 && spec->state_dim > 3 && spec->act_high[0] == 2);
+    float action[N] = {0.3f, -1, 1}, obs[N * 3], next[N * 3], reward[N], other[N * 3], other_next[N * 3];
+    uint8_t terminated[N], truncated[N];
+    double saved[N * 32];
+    uint64_t seed;
+    assert_int_equal(dqs_batch_step(one, action, obs, next, reward, terminated, truncated, &error),
+                     DQS_E_USAGE);
+    ok(dqs_batch_reset(one, 7, obs, &error), &error);
+    assert_true(obs[0] != obs[3]); /* lanes start apart */
+    for (int t = 1; t <= 250; t++) {
+        ok(dqs_batch_step(one, action, obs, next, reward, terminated, truncated, &error), &error);
+        assert_int_equal(truncated[1], t == 200);
+        assert_int_equal(memcmp(obs, next, sizeof obs) != 0, t == 200);
+        if (t == 150) {
+            ok(dqs_batch_get_state(one, saved, &seed, &error), &error);
+            ok(dqs_batch_set_state(two, saved, seed, other, &error), &error);
+            assert_memory_equal(obs, other, sizeof obs);
+        }
+        if (t > 150) {
+            ok(dqs_batch_step(two, action, other, other_next, reward, terminated, truncated, &error), &error);
+            assert_memory_equal(obs, other, sizeof obs);
+            assert_memory_equal(next, other_next, sizeof next);
+        }
+    }
+    saved[spec->state_dim - 3] = -1; /* the step of the first row */
+    assert_int_equal(dqs_batch_set_state(two, saved, seed, other, &error), DQS_E_USAGE);
+    assert_int_equal(dqs_batch_create(&none, "pendulum", NULL, 0, 1, &error), DQS_E_USAGE);
+    assert_int_equal(dqs_batch_create(&none, "pendulom", NULL, 1, 1, &error), DQS_E_UNKNOWN);
+    assert_null(none);
+    dqs_batch_free(one);
+    dqs_batch_free(two);
+    dqs_batch_free(NULL);
+}
+
 static void wrong_use_is_told(void **state)
 {
     (void)state;
@@ -369,9 +462,10 @@ static void presets_are_sound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resume_is_exact),          cmocka_unit_test(stop_from_a_signal),
-        cmocka_unit_test(policy_acts_like_the_run), cmocka_unit_test(evaluation_keeps_a_trace),
-        cmocka_unit_test(agent_saves_and_loads),    cmocka_unit_test(wrong_use_is_told),
+        cmocka_unit_test(resume_is_exact),           cmocka_unit_test(stop_from_a_signal),
+        cmocka_unit_test(policy_acts_like_the_run),  cmocka_unit_test(evaluation_keeps_a_trace),
+        cmocka_unit_test(agent_saves_and_loads),     cmocka_unit_test(wrong_use_is_told),
+        cmocka_unit_test(agent_opens_from_its_file), cmocka_unit_test(batch_steps_and_restores),
         cmocka_unit_test(presets_are_sound),
     };
     return cmocka_run_group_tests(tests, make_base, remove_base);

@@ -237,7 +237,7 @@ def stage_clang(stage, _):
 
 
 def stage_asan(stage, _):
-    env = {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1",
+    env = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1",
            "LSAN_OPTIONS": f"suppressions={TOP / 'tests' / 'lsan.supp'}:print_suppressions=0"}
     if build(stage, "asan"):
         run_programs(stage, "build-asan", env=env)
@@ -253,7 +253,7 @@ def stage_tsan(stage, _):
     if wrapper is None:
         stage.skip("thread sanitizer", reason)
         return
-    env = {"TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:suppressions={TOP / 'tests' / 'tsan.supp'}"}
+    env = {"TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1:suppressions={TOP / 'tests' / 'tsan.supp'}"}
     run_programs(stage, "build-tsan", label="threads", wrapper=wrapper, env=env)
 
 

@@ -67,7 +67,8 @@ void experience_observe(struct experience *e, const struct transitions *t)
 
 bool experience_update_due(const struct experience *e)
 {
-    return (double)e->updates < (double)(e->steps - e->o.warmup) * e->o.updates_per_step;
+    return (double)e->updates < (double)(e->steps - e->o.warmup) * e->o.updates_per_step &&
+           ring_count(&e->replay) > 0;
 }
 
 void experience_sample(struct experience *e)
@@ -104,7 +105,7 @@ void experience_visit(struct experience *e, struct visitor *v, const struct name
     visit_long(v, "updates", VISIT_LEARN, &e->updates);
     ring_visit(&e->replay, v);
     if (e->o.n_step > 1) /* a save may fall between an observation and its update */
-        visit_long(v, "lanes", VISIT_LEARN, &e->replay.lanes);
+        ring_visit_lanes(&e->replay, v);
 }
 
 void experience_visit_policy(struct experience *e, struct visitor *v)

@@ -331,6 +331,12 @@ static void ppo_visit(void *self, struct visitor *v)
     visit_vector(v, "order", VISIT_REPLAY, VISIT_I64, p->order, (size_t)rollout_rows(&p->rollout));
     visit_long(v, "epoch", VISIT_REPLAY, &p->epoch);
     visit_long(v, "minibatch", VISIT_REPLAY, &p->minibatch);
+    /* The visitor may have been a reader of a stranger's file. */
+    long rows = rollout_rows(&p->rollout);
+    p->minibatch = p->minibatch < rows / p->o.batch ? p->minibatch : 0;
+    p->epoch = p->epoch < p->o.epochs ? p->epoch : 0;
+    for (long i = 0; i < rows; i++)
+        p->order[i] = p->order[i] >= 0 && p->order[i] < rows ? p->order[i] : 0;
 }
 
 static dqs_status ppo_describe(void *self, struct blueprint *b, struct arena *arena, dqs_act_mode mode,

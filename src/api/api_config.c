@@ -34,6 +34,13 @@ dqs_status dqs_config_set_env(dqs_config *config, const dqs_env_type *type, dqs_
     return config_set_env(config_inside(config), type, error);
 }
 
+dqs_status dqs_config_name_env(dqs_config *config, const char *name, int terminates, dqs_error *error)
+{
+    NEED(config, error);
+    NEED(name, error);
+    return config_name_env(config_inside(config), name, !terminates, error);
+}
+
 dqs_status dqs_config_preset(dqs_config *config, const char *preset, dqs_error *error)
 {
     NEED(config, error);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static dqs_status read_dim(const struct safetensors *file, const char *path, const char *key, int low,
+dqs_status metadata_number(const struct safetensors *file, const char *path, const char *key, int low,
                            int high, int *out, dqs_error *error)
 {
     const char *text = safetensors_metadata(file, key);
@@ -111,9 +111,9 @@ static dqs_status open_policy(struct deployed **policy, const struct safetensors
     const char *yaml = safetensors_metadata(file, "config");
     if (!yaml)
         return fail(error, DQS_E_FORMAT, "%s: holds no configuration; is it a policy of dqs?", path);
-    TRY(read_dim(file, path, "obs_dim", 1, 1000000, &shape.obs_dim, error));
-    TRY(read_dim(file, path, "act_dim", 1, 100000, &shape.act_dim, error));
-    TRY(read_dim(file, path, "terminates", 0, 1, &terminates, error));
+    TRY(metadata_number(file, path, "obs_dim", 1, 1000000, &shape.obs_dim, error));
+    TRY(metadata_number(file, path, "act_dim", 1, 100000, &shape.act_dim, error));
+    TRY(metadata_number(file, path, "terminates", 0, 1, &terminates, error));
     shape.terminates = terminates;
     TRY(config_from_yaml(&config, yaml, strlen(yaml), path, NULL, NULL, false, error));
     dqs_status status = apply_settings(config, settings, error);

@@ -6,6 +6,7 @@
 #include "config.h"
 #include "policy.h"
 #include "run.h"
+#include "safetensors.h"
 
 static inline struct config *config_inside(const dqs_config *config)
 {
@@ -19,6 +20,10 @@ static inline struct deployed *policy_inside(const dqs_policy *policy)
 {
     return (struct deployed *)policy;
 }
+
+/* A whole number in low .. high among the metadata of a file that holds a policy (api_policy.c). */
+dqs_status metadata_number(const struct safetensors *file, const char *path, const char *key, int low,
+                           int high, int *out, dqs_error *error);
 
 /* A NULL where something is needed is the caller's bug, told without a crash. */
 #define NEED(thing, error)                                                         \

@@ -28,8 +28,10 @@ struct arena_chunk {
     char *free, *end; /* free is ALIGNMENT-aligned */
 };
 
-static void out_of_memory(size_t bytes)
+static void out_of_memory(const struct arena *arena, size_t bytes)
 {
+    if (arena->give_up)
+        longjmp(*arena->give_up, 1);
     fprintf(stderr, "dqs: out of memory: cannot have %zu more bytes; try a smaller replay buffer or batch\n",
             bytes);
     abort();
@@ -41,12 +43,12 @@ static size_t round_up(size_t bytes)
 }
 
 /* calloc and not aligned_alloc: the pages of a large zeroed block are not touched before they are used. */
-static struct arena_chunk *chunk_create(size_t room)
+static struct arena_chunk *chunk_create(const struct arena *arena, size_t room)
 {
     size_t total = sizeof(struct arena_chunk) + ALIGNMENT + room;
     struct arena_chunk *chunk = calloc(1, total);
     if (!chunk)
-        out_of_memory(total);
+        out_of_memory(arena, total);
     char *body = (char *)(chunk + 1);
     chunk->free = body + (ALIGNMENT - (uintptr_t)body % ALIGNMENT) % ALIGNMENT;
     chunk->end = (char *)chunk + total;
@@ -59,12 +61,12 @@ static struct arena_chunk *chunk_for(struct arena *arena, size_t need)
     if (head && (size_t)(head->end - head->free) >= need)
         return head;
     if (head && need >= CHUNK_BYTES / 4) {
-        struct arena_chunk *own = chunk_create(need);
+        struct arena_chunk *own = chunk_create(arena, need);
         own->next = head->next;
         head->next = own;
         return own;
     }
-    struct arena_chunk *chunk = chunk_create(need > CHUNK_BYTES ? need : CHUNK_BYTES);
+    struct arena_chunk *chunk = chunk_create(arena, need > CHUNK_BYTES ? need : CHUNK_BYTES);
     chunk->next = head;
     arena->chunks = chunk;
     return chunk;
@@ -73,7 +75,7 @@ static struct arena_chunk *chunk_for(struct arena *arena, size_t need)
 void *arena_take(struct arena *arena, size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)
-        out_of_memory(bytes);
+        out_of_memory(arena, bytes);
     size_t whole = round_up(bytes ? bytes : 1);
     struct arena_chunk *chunk = chunk_for(arena, whole + ARENA_GAP);
     char *piece = chunk->free;

@@ -3,16 +3,17 @@
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
+#include <setjmp.h>
 #include <stddef.h>
 
 struct arena_chunk;
 struct arena {
     struct arena_chunk *chunks;
-    size_t used; /* bytes handed out */
+    size_t used;      /* bytes handed out */
+    jmp_buf *give_up; /* where to go when there is no memory; NULL: print one line and abort */
 };
 
-void *arena_take(struct arena *arena,
-                 size_t bytes); /* never NULL: out of memory prints one line and aborts */
+void *arena_take(struct arena *arena, size_t bytes); /* never NULL: see give_up */
 void arena_free(struct arena *arena);
 
 #define arena_new(arena, type, count) ((type *)arena_take((arena), sizeof(type) * (size_t)(count)))

@@ -32,6 +32,7 @@ void visit_matrix(struct visitor *v, const char *name, enum visit_kind kind, enu
 void visit_long(struct visitor *v, const char *name, enum visit_kind kind, long *value)
 {
     visit_vector(v, name, kind, VISIT_I64, value, 1);
+    *value = *value < 0 ? 0 : *value > VISIT_MOST ? VISIT_MOST : *value;
 }
 
 void visit_double(struct visitor *v, const char *name, enum visit_kind kind, double *value)

@@ -25,8 +25,9 @@ void visit_vector(struct visitor *v, const char *name, enum visit_kind kind, enu
                   size_t n);
 void visit_matrix(struct visitor *v, const char *name, enum visit_kind kind, enum visit_type type, void *data,
                   size_t rows, size_t columns);
-void visit_long(struct visitor *v, const char *name, enum visit_kind kind,
-                long *value); /* I64 [1]; long is 64 bits */
+/* A counter, I64 [1]. The visitor may have been a reader of a stranger's file: what it left is kept within 0 .. VISIT_MOST. */
+#define VISIT_MOST 1000000000000000L
+void visit_long(struct visitor *v, const char *name, enum visit_kind kind, long *value);
 void visit_double(struct visitor *v, const char *name, enum visit_kind kind, double *value); /* F64 [1] */
 /* visit_enter(v, "critic0/") ... visit_leave(v, mark) */
 int visit_enter(struct visitor *v, const char *part);

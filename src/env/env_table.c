@@ -3,12 +3,20 @@
 #include "dmc_types.h"
 #include "env.h"
 #include "gmm.h"
+#include "gym.h"
 #include "maze.h"
 #include "pendulum.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* What env_unload lets go of: one of the two. */
+struct loaded {
+    void *library;
+    struct gym *gym;
+};
 
 #define DMC_ROW(symbol, name, doc) &symbol##_type,
 const dqs_env_type *const env_table[] = {&gmm_type, &maze_type, &maze_small_type, &pendulum_type,
@@ -142,25 +150,48 @@ static dqs_status unknown(const char *name, dqs_error *error)
     }
     return fail(error, DQS_E_UNKNOWN,
                 "environment '%.60s': there is none of that name; %s%s%stype `dqs envs` for the list, or "
-                "give the path "
-                "of a plug-in (./name.so)",
+                "give the path of a plug-in (./name.so) or an id of Gymnasium (gym:ID)",
                 name, near[0] ? "near it: " : "", near, near[0] ? "; " : "");
+}
+
+static dqs_status load_foreign(const dqs_env_type **type, struct loaded *loaded, const char *name,
+                               dqs_error *error)
+{
+    if (!gym_is_name(name))
+        return load_plugin(type, &loaded->library, name, error);
+    TRY(gym_create(&loaded->gym, name, error));
+    *type = gym_type(loaded->gym);
+    return DQS_OK;
 }
 
 dqs_status env_load(const dqs_env_type **type, void **handle, const char *name, dqs_error *error)
 {
-    *type = NULL;
     *handle = NULL;
     *type = env_find(name);
     if (*type)
         return DQS_OK;
-    if (is_path(name) && strncmp(name, "dm_control/", 11) != 0)
-        return load_plugin(type, handle, name, error);
-    return unknown(name, error);
+    if (!gym_is_name(name) && (!is_path(name) || strncmp(name, "dm_control/", 11) == 0))
+        return unknown(name, error);
+    struct loaded *loaded = calloc(1, sizeof *loaded);
+    if (!loaded)
+        return fail(error, DQS_E_MEMORY, "%.60s: out of memory", name);
+    dqs_status status = load_foreign(type, loaded, name, error);
+    if (status != DQS_OK) {
+        free(loaded);
+        *type = NULL;
+        return status;
+    }
+    *handle = loaded;
+    return DQS_OK;
 }
 
 void env_unload(void *handle)
 {
-    if (handle)
-        dlclose(handle);
+    struct loaded *loaded = handle;
+    if (!loaded)
+        return;
+    if (loaded->library)
+        dlclose(loaded->library);
+    gym_free(loaded->gym);
+    free(loaded);
 }

@@ -103,3 +103,9 @@ void ring_visit(struct ring *ring, struct visitor *visitor)
     visit_long(visitor, "written", VISIT_REPLAY, &ring->written);
     visit_leave(visitor, mark);
 }
+
+void ring_visit_lanes(struct ring *ring, struct visitor *visitor)
+{
+    visit_long(visitor, "lanes", VISIT_LEARN, &ring->lanes);
+    ring->lanes = ring->lanes < 1 ? 1 : ring->lanes > ring->capacity ? ring->capacity : ring->lanes;
+}

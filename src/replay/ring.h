@@ -31,5 +31,6 @@ void ring_push(struct ring *ring, const float *obs, const float *action, float r
  * ring does: reward is the discounted sum, next_obs the last one's. */
 void ring_sample(const struct ring *ring, struct ring_batch *batch, double gamma, int n, struct rng *rng);
 void ring_visit(struct ring *ring, struct visitor *visitor);
+void ring_visit_lanes(struct ring *ring, struct visitor *visitor);
 
 #endif

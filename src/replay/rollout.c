@@ -142,6 +142,8 @@ void rollout_visit(struct rollout *r, struct visitor *v)
     visit_vector(v, "terminated", VISIT_REPLAY, VISIT_U8, r->terminated, n);
     visit_vector(v, "truncated", VISIT_REPLAY, VISIT_U8, r->truncated, n);
     visit_long(v, "filled", VISIT_REPLAY, &r->filled);
+    if (r->filled > r->n_steps) /* the visitor may have been a reader of a stranger's file */
+        r->filled = r->n_steps;
     visit_leave(v, mark);
 }
 

@@ -254,6 +254,7 @@ dqs_status config_clone(struct config **out, const struct config *from, dqs_erro
         }
     }
     config->algo_open = from->algo_open;
+    config->endless = from->endless;
     memcpy(config->env_name, from->env_name, sizeof config->env_name);
     memcpy(config->preset, from->preset, sizeof config->preset);
     memcpy(config->is_set, from->is_set, (size_t)from->rows * sizeof *from->is_set);
@@ -311,6 +312,19 @@ dqs_status config_set_env(struct config *config, const dqs_env_type *type, dqs_e
     config->env_handle = NULL;
     config->env = type;
     snprintf(config->env_name, sizeof config->env_name, "%s", type->name);
+    return resolve(config, error);
+}
+
+dqs_status config_name_env(struct config *config, const char *name, bool endless, dqs_error *error)
+{
+    if (strlen(name) >= sizeof config->env_name || !config_is_text(name))
+        return fail(error, DQS_E_USAGE, "environment: its name must be plain text of less than %zu bytes",
+                    sizeof config->env_name);
+    env_unload(config->env_handle);
+    config->env_handle = NULL;
+    config->env = NULL;
+    config->endless = endless;
+    snprintf(config->env_name, sizeof config->env_name, "%s", name);
     return resolve(config, error);
 }
 

@@ -32,6 +32,7 @@ struct config {
     const dqs_env_type *env; /* NULL: not chosen (yet) */
     void *env_handle;        /* of a plug-in */
     char env_name[1024];     /* finds the environment again: a name of the table or the path of a plug-in */
+    bool endless;            /* env NULL: the caller's environment never ends by itself */
     char preset[64];
     struct config_values standard; /* by standard and preset alone */
     struct config_values value;
@@ -52,6 +53,8 @@ dqs_status config_set_algo(struct config *config, const struct algo *algo, dqs_e
 /* By name, or by the path of a plug-in. */
 dqs_status config_find_env(struct config *config, const char *name, dqs_error *error);
 dqs_status config_set_env(struct config *config, const dqs_env_type *type, dqs_error *error);
+/* An environment of which only the name and whether it ends are known; `env` stays NULL. */
+dqs_status config_name_env(struct config *config, const char *name, bool endless, dqs_error *error);
 dqs_status config_preset(struct config *config, const char *preset, dqs_error *error);
 /* Also takes `preset`. A mistyped key gets the nearest known one in the message. */
 dqs_status config_set(struct config *config, const char *key, const char *value, dqs_error *error);
