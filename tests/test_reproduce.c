@@ -119,16 +119,20 @@ static void the_maze_has_its_own_ways(void **state)
     assert_int_equal(p.plan.count, 15);
     for (int i = 0; i < p.plan.count; i++) {
         const struct sweep_run *run = &p.plan.runs[i];
-        const char *chain = setting(run, "diffusion_steps"), *fall = setting(run, "T_steps");
+        const char *fall = setting(run, "T_steps");
         assert_string_equal(run->task, "maze");
         assert_int_equal(run->steps, 250000);
-        assert_true((chain != NULL) == (strcmp(run->algo, "dipo") == 0));
+        assert_null(setting(run, "diffusion_steps"));
         assert_true((fall != NULL) == (strcmp(run->algo, "dqs") == 0));
-        if (chain)
-            assert_string_equal(chain, "20");
         if (fall) /* the temperature is at its end when training is */
             assert_string_equal(fall, "250000");
     }
+    drop(&p);
+    p = plan_of("fig-maze", (struct reproduce_request){.algos = "sac,dipo", .seeds = "1"});
+    assert_int_equal(p.plan.count, 2);
+    assert_string_equal(p.plan.runs[0].task, "maze-small");
+    assert_null(setting(&p.plan.runs[0], "diffusion_steps"));
+    assert_string_equal(setting(&p.plan.runs[1], "diffusion_steps"), "20");
     drop(&p);
 }
 

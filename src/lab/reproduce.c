@@ -30,7 +30,7 @@ static const struct reproduce_setting gmm_settings[] = {
     {NULL, NULL, "final_episodes", "5000"}, NO_LOOKS, {0}};
 /* DIPO's own 100 steps of diffusion would cost more than all the others together. */
 static const struct reproduce_setting maze_settings[] = {
-    {NULL, NULL, "final_episodes", "100"}, {"dipo", NULL, "diffusion_steps", "20"}, NO_LOOKS, {0}};
+    {NULL, NULL, "final_episodes", "100"}, {"dipo", "default", "diffusion_steps", "20"}, NO_LOOKS, {0}};
 
 static const struct reproduce_figure table_figures[] = {{figure_curves, NULL, NULL}, {0}};
 static const struct reproduce_figure control_figures[] = {
