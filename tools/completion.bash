@@ -7,11 +7,12 @@ _dqs_keys() { "$1" options 2>/dev/null | awk '/^  / { print $1 "=" }'; }
 
 _dqs() {
     local program=$1 word=$2 before=$3 verb=${COMP_WORDS[1]} flags words=
-    local verbs="train resume eval plot render envs algos options bench help version"
+    local verbs="train resume eval export plot render envs algos options bench help version"
     case $verb in
         train) flags="--algo --preset --steps --seed --threads --out --config --init-from --kernels --set --json --quiet" ;;
         resume) flags="--steps --threads --json --quiet" ;;
-        eval) flags="--episodes --mode --seed --json" ;;
+        eval) flags="--episodes --mode --seed --steps-budget --set --json" ;;
+        export) flags="--format --out --name --steps --weights --mode --set --keep --json" ;;
         plot) flags="--out --json" ;;
         render) flags="--episodes --seconds --format --out --size --fps --camera --seed --random --json" ;;
         options) flags="--env --preset --json --markdown" ;;
@@ -23,15 +24,19 @@ _dqs() {
         return
     fi
     case $before in
-        --out | --init-from) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
+        --out | --init-from | --keep) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
         --config) mapfile -t COMPREPLY < <(compgen -f -- "$word") && return ;;
         --algo) words=$(_dqs_first_words "$program" algos) ;;
         --env) words=$(_dqs_first_words "$program" envs 1) ;;
         --preset) words="default paper authors quick" ;;
         --mode) words="evaluate explore exact" ;;
-        --format) words="mp4 gif png mp4,gif mp4,png mp4,gif,png" ;;
+        --format)
+            words="mp4 gif png mp4,gif mp4,png mp4,gif,png"
+            [[ $verb == export ]] && words="c onnx"
+            ;;
+        --weights) words="fp32 fp16" ;;
         --set) compopt -o nospace 2>/dev/null; words=$(_dqs_keys "$program") ;;
-        --steps | --seed | --threads | --episodes | --kernels | --seconds | --size | --fps | --camera) return ;;
+        --steps | --seed | --threads | --episodes | --kernels | --seconds | --size | --fps | --camera | --name) return ;;
         *)
             if [[ $word == -* ]]; then
                 words="$flags --help"
@@ -47,7 +52,7 @@ _dqs() {
                         ;;
                     options) words=$(_dqs_first_words "$program" algos) ;;
                     help) words=$verbs ;;
-                    resume | eval | plot) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
+                    resume | eval | export | plot) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
                 esac
             fi
             ;;
