@@ -195,3 +195,14 @@ void args_list_free(struct args_list *list)
     list->items = NULL;
     list->count = 0;
 }
+
+char *args_list_join(const struct args_list *list)
+{
+    size_t size = 1;
+    for (int i = 0; i < list->count; i++)
+        size += strlen(list->items[i]) + 1;
+    char *text = calloc(1, size), *at = text;
+    for (int i = 0; text && i < list->count; i++)
+        at += snprintf(at, size - (size_t)(at - text), "%s%s", i > 0 ? " " : "", list->items[i]);
+    return text;
+}

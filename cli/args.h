@@ -15,7 +15,8 @@ struct args_flag {                  /* exactly one of text, on, list is not NULL
     const char **text;
     bool *on;
     struct args_list *list;
-    const char *otherwise; /* the value of a text flag that is given none: then only digits and commas are one */
+    const char
+        *otherwise; /* the value of a text flag that is given none: then only digits and commas are one */
 };
 
 struct args_spec {
@@ -29,6 +30,7 @@ struct args_spec {
  * exit code: help was printed, or a complaint. */
 int args_parse(const struct args_spec *spec, int argc, char **argv, const char **words, int *count);
 void args_list_free(struct args_list *list);
+char *args_list_join(const struct args_list *list); /* "a=1 b=2", malloc'd; "" for none; NULL: no memory */
 
 /* A whole number in low .. high, "20000", "2e4" or "20k"; complains and returns false otherwise. */
 bool args_long(const char *flag, const char *text, long low, long high, long *out);

@@ -28,6 +28,7 @@ struct budget {
     dqs_config *config;
     dqs_env *env;
     char policy[1200];
+    const char *settings;
     long episodes, seed;
     struct row rows[MOST_BUDGETS];
     int count;
@@ -71,9 +72,9 @@ static dqs_status play(struct budget *b, dqs_policy *policy, long episode, doubl
 static dqs_status measure(struct budget *b, struct row *row, dqs_error *error)
 {
     dqs_policy *policy = NULL;
-    char settings[60];
+    char settings[1000];
     double sum = 0, squares = 0, one;
-    snprintf(settings, sizeof settings, "sampling_steps=%ld", row->steps);
+    snprintf(settings, sizeof settings, "sampling_steps=%ld %.900s", row->steps, b->settings);
     dqs_status status = dqs_policy_load_with(&policy, b->policy, settings, error);
     if (status == DQS_OK && dqs_policy_obs_dim(policy) != dqs_env_spec(b->env)->obs_dim) {
         snprintf(error->message, sizeof error->message,
@@ -209,9 +210,10 @@ static void print_json(const struct budget *b, const char *run)
     json_free(&j);
 }
 
-int budget_print(const char *run, const char *list, long episodes, const char *seed, bool json)
+int budget_print(const char *run, const char *list, const char *settings, long episodes, const char *seed,
+                 bool json)
 {
-    struct budget b = {0};
+    struct budget b = {.settings = settings};
     dqs_error error = {.status = DQS_OK};
     FILE *out = json ? stderr : stdout;
     int code = read_list(&b, list);

@@ -6,7 +6,9 @@
 
 #define BUDGET_STEPS "1,2,5,10,20,50"
 
-/* list: numbers of steps with commas between. episodes 0: ten. seed NULL: the run's. Returns the exit code. */
-int budget_print(const char *run, const char *list, long episodes, const char *seed, bool json);
+/* list: numbers of steps with commas between. settings: other options for acting, "corrector=0". episodes 0: ten. seed NULL: the
+ * run's. Returns the exit code. */
+int budget_print(const char *run, const char *list, const char *settings, long episodes, const char *seed,
+                 bool json);
 
 #endif

@@ -3,6 +3,7 @@
 #include "budget.h"
 #include "cmd.h"
 #include "result.h"
+#include <stdlib.h>
 #include <string.h>
 
 static const char about[] =
@@ -72,6 +73,7 @@ static int evaluate(const char *folder, long episodes, const char *mode_name, dq
 int cmd_eval(int argc, char **argv)
 {
     const char *folder, *episodes_text = NULL, *mode_name = "evaluate", *seed_text = NULL, *budget = NULL;
+    struct args_list set = {0};
     bool json = false;
     const struct args_flag flags[] = {
         {"--episodes", "E", "how many (default: the run's final_episodes)", .text = &episodes_text},
@@ -79,6 +81,8 @@ int cmd_eval(int argc, char **argv)
         {"--seed", "S", "of the episodes (default: the run's eval_seed)", .text = &seed_text},
         {"--steps-budget", "LIST", "by sampling steps (default: " BUDGET_STEPS "; 10 episodes each)",
          .text = &budget, .otherwise = BUDGET_STEPS},
+        {"--set", "key=value", "with --steps-budget: another option for acting, such as corrector=0",
+         .list = &set},
         {"--json", NULL, "one JSON line on stdout, everything else on stderr", .on = &json},
         {0},
     };
@@ -90,20 +94,22 @@ int cmd_eval(int argc, char **argv)
                                    .least = 1,
                                    .most = 1};
     int code = args_parse(&spec, argc, argv, &folder, NULL);
-    if (code >= 0)
-        return code;
-
     long episodes = 0, checked;
     dqs_act_mode mode;
-    if (episodes_text && !args_long("--episodes", episodes_text, 1, 100000, &episodes))
-        return EXIT_USAGE;
-    if (seed_text && !args_long("--seed", seed_text, 0, 9000000000000000L, &checked))
-        return EXIT_USAGE;
-    if (!mode_find(mode_name, &mode))
-        return EXIT_USAGE;
-    if (budget && mode != DQS_ACT_EVALUATE)
-        return complain(EXIT_USAGE, "--steps-budget: goes with mode evaluate; leave --mode out");
-    if (budget)
-        return budget_print(folder, budget, episodes, seed_text, json);
-    return evaluate(folder, episodes, mode_name, mode, seed_text, json);
+    if (code < 0 && ((episodes_text && !args_long("--episodes", episodes_text, 1, 100000, &episodes)) ||
+                     (seed_text && !args_long("--seed", seed_text, 0, 9000000000000000L, &checked)) ||
+                     !mode_find(mode_name, &mode)))
+        code = EXIT_USAGE;
+    if (code < 0 && budget && mode != DQS_ACT_EVALUATE)
+        code = complain(EXIT_USAGE, "--steps-budget: goes with mode evaluate; leave --mode out");
+    if (code < 0 && set.count > 0 && !budget)
+        code = complain(EXIT_USAGE,
+                        "--set: changes how a policy acts with --steps-budget; resume to change a run");
+    if (code < 0 && budget) {
+        char *settings = args_list_join(&set);
+        code = budget_print(folder, budget, settings ? settings : "", episodes, seed_text, json);
+        free(settings);
+    }
+    args_list_free(&set);
+    return code >= 0 ? code : evaluate(folder, episodes, mode_name, mode, seed_text, json);
 }

@@ -26,7 +26,9 @@ static const char examples[] =
 #define ROWS 1000 /* observations to compare at */
 
 struct choice {
-    const char *run, *out, *settings;
+    const char *run, *out;
+    struct args_list set;
+    long steps;
     dqs_export how;
     bool json;
 };
@@ -108,10 +110,11 @@ static void report(FILE *out, const struct choice *c, const dqs_parity *p)
         fprintf(out, ", %d beyond 1e-05", p->beyond);
     fprintf(out, "; %s us an action, the library %s us\n", us, library);
     if (p->decides)
-        fprintf(out,
-                "parity: it decides at random (particles, corrector), and rounding may turn a decision: the "
-                "library's own\nreference loops are beyond 1e-05 of its fast ones at %d\n",
-                p->rounding);
+        fprintf(
+            out,
+            "parity: particles and corrector amplify rounding: the library's own reference loops are beyond\n"
+            "parity: 1e-05 of its fast ones at %d of the same observations\n",
+            p->rounding);
 }
 
 static void report_json(const struct choice *c, const dqs_parity *p)
@@ -157,13 +160,30 @@ static bool met(const struct choice *c, const dqs_parity *p)
 }
 
 /* ---------------------------------------------------------------- the work */
+static dqs_status load(dqs_policy **policy, const struct choice *c, dqs_error *error)
+{
+    char steps[40], *settings;
+    struct args_list all = c->set;
+    const char *items[all.count + 1];
+    for (int i = 0; i < all.count; i++)
+        items[i] = all.items[i];
+    snprintf(steps, sizeof steps, "sampling_steps=%ld", c->steps);
+    if (c->steps > 0)
+        items[all.count++] = steps;
+    all.items = items;
+    settings = args_list_join(&all);
+    dqs_status status = dqs_policy_load_with(policy, c->run, settings, error);
+    free(settings);
+    return status;
+}
+
 static int export(struct choice *c)
 {
     dqs_policy *policy = NULL;
     dqs_error error = {.status = DQS_OK};
     dqs_parity parity;
     char path[1200];
-    if (dqs_policy_load_with(&policy, c->run, c->settings, &error) != DQS_OK)
+    if (load(&policy, c, &error) != DQS_OK)
         return complain_error(&error);
     bool folder = c->out && is_folder(c->out);
     if (!c->out || folder)
@@ -192,26 +212,9 @@ static int export(struct choice *c)
     return EXIT_OK;
 }
 
-/* "N=3 corrector=0" from --steps and the list of --set; malloc'd. */
-static char *join_settings(const struct args_list *list, long steps)
-{
-    size_t size = 64;
-    for (int i = 0; i < list->count; i++)
-        size += strlen(list->items[i]) + 1;
-    char *text = calloc(1, size), *at = text;
-    if (!text)
-        return NULL;
-    for (int i = 0; i < list->count; i++)
-        at += snprintf(at, size - (size_t)(at - text), "%s ", list->items[i]);
-    if (steps > 0)
-        snprintf(at, size - (size_t)(at - text), "sampling_steps=%ld", steps);
-    return text;
-}
-
 int cmd_export(int argc, char **argv)
 {
     struct choice c = {0};
-    struct args_list set = {0};
     const char *steps_text = NULL, *mode = "evaluate";
     const struct args_flag flags[] = {
         {"--format", "F", "c or onnx (default: by the ending of --out, else c)", .text = &c.how.format},
@@ -220,7 +223,7 @@ int cmd_export(int argc, char **argv)
         {"--steps", "N", "sampling steps (default: as trained)", .text = &steps_text},
         {"--weights", "W", "fp32 (default) or fp16, half the size", .text = &c.how.weights},
         {"--mode", "M", "evaluate (default), or explore: with the noise of training", .text = &mode},
-        {"--set", "key=value", "another option for acting, such as corrector=0", .list = &set},
+        {"--set", "key=value", "another option for acting, such as corrector=0", .list = &c.set},
         {"--keep", "DIR", "leave the comparison here, to run it on another machine", .text = &c.how.keep},
         {"--json", NULL, "one JSON line on stdout, everything else on stderr", .on = &c.json},
         {0},
@@ -233,9 +236,8 @@ int cmd_export(int argc, char **argv)
                                    .least = 1,
                                    .most = 1,
                                    .settings = true};
-    long steps = 0;
     int code = args_parse(&spec, argc, argv, &c.run, NULL);
-    if (code < 0 && steps_text && !args_long("--steps", steps_text, 1, 5000, &steps))
+    if (code < 0 && steps_text && !args_long("--steps", steps_text, 1, 5000, &c.steps))
         code = EXIT_USAGE;
     if (code < 0 && strcmp(mode, "evaluate") && strcmp(mode, "explore"))
         code = complain(EXIT_USAGE, "--mode: no mode '%s' to export; there are evaluate and explore", mode);
@@ -243,11 +245,8 @@ int cmd_export(int argc, char **argv)
     size_t length = c.out ? strlen(c.out) : 0;
     if (!c.how.format)
         c.how.format = length > 5 && !strcmp(c.out + length - 5, ".onnx") ? "onnx" : "c";
-    char *settings = code < 0 ? join_settings(&set, steps) : NULL;
-    c.settings = settings;
     if (code < 0)
         code = export(&c);
-    free(settings);
-    args_list_free(&set);
+    args_list_free(&c.set);
     return code;
 }

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DQS = str(Path(os.environ.get("DQS_BUILD", ROOT / "build")).resolve() / "dqs")
 SANITIZED = "asan" in DQS
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-Wdouble-promotion", "-Wshadow", "-Wundef"]
-M4 = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
+M4 = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-mfp16-format=ieee"]
 CLOSE = 1e-5
 
 if not os.access(DQS, os.X_OK):
@@ -358,6 +358,9 @@ def test_steps_budget(runs):
     assert found["budget"][-1]["p50_us"] > 3 * found["budget"][0]["p50_us"] # fifty networks cost more than one
     again = json.loads(dqs("eval", runs("dqs"), "--steps-budget", "2,50", "--episodes", 1, "--json").stdout)
     assert [row["eval_mean"] for row in again["budget"]] == [found["budget"][i]["eval_mean"] for i in (1, 5)]
+    bare = dqs("eval", runs("dqs-corrector"), "--steps-budget=1", "--episodes", 1, "--set", "corrector=0", "--json")
+    assert json.loads(bare.stdout)["budget"][0]["p50_us"] < 1000
+    assert "--steps-budget" in complaint(dqs("eval", runs("dqs"), "--set", "corrector=0"), 2)
     table = dqs("eval", "--steps-budget=3", runs("dipo"), "--episodes", 1).stdout.splitlines()
     assert table[1].split() == ["steps", "return", "+-", "p50", "us", "p99", "us"] and table[2].split()[0] == "3"
 

@@ -7,13 +7,14 @@ _dqs_keys() { "$1" options 2>/dev/null | awk '/^  / { print $1 "=" }'; }
 
 _dqs() {
     local program=$1 word=$2 before=$3 verb=${COMP_WORDS[1]} flags words=
-    local verbs="train resume sweep ablate eval plot report reproduce render envs algos options bench help version"
+    local verbs="train resume sweep ablate eval export plot report reproduce render envs algos options bench help version"
     case $verb in
         train) flags="--algo --preset --steps --seed --threads --out --config --init-from --kernels --set --json --quiet" ;;
         sweep) flags="--jobs --seeds --steps --set --out --retries --lease --status --dry-run --slurm --tasks --cpus --partition --time --notice --sbatch --worker --json --quiet" ;;
         ablate) flags="--algo --preset --seeds --steps --set --measure --out --jobs --retries --json --quiet" ;;
         resume) flags="--steps --threads --json --quiet" ;;
-        eval) flags="--episodes --mode --seed --json" ;;
+        eval) flags="--episodes --mode --seed --steps-budget --set --json" ;;
+        export) flags="--format --out --name --steps --weights --mode --set --keep --json" ;;
         plot) flags="--out --together --tasks --algos --seeds --band --x --smooth --json" ;;
         report) flags="--at --out --format --against --bootstrap --json" ;;
         reproduce) flags="--seeds --steps --preset --tasks --algos --full --set --out --from --jobs --retries --dry-run --yes --json --quiet" ;;
@@ -27,7 +28,7 @@ _dqs() {
         return
     fi
     case $before in
-        --out | --init-from | --from) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
+        --out | --init-from | --from | --keep) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
         --config) mapfile -t COMPREPLY < <(compgen -f -- "$word") && return ;;
         --band) words="minmax ci none" ;;
         --x) words="steps hours" ;;
@@ -38,9 +39,14 @@ _dqs() {
         --preset) words="default paper authors quick" ;;
         --mode) words="evaluate explore exact" ;;
         --against) words="paper $(_dqs_first_words "$program" algos)" ;;
-        --format) words="md latex csv html" && [[ $verb == report ]] || words="mp4 gif png mp4,gif mp4,png mp4,gif,png" ;;
+        --format)
+            words="mp4 gif png mp4,gif mp4,png mp4,gif,png"
+            [[ $verb == report ]] && words="md latex csv html"
+            [[ $verb == export ]] && words="c onnx"
+            ;;
+        --weights) words="fp32 fp16" ;;
         --set) compopt -o nospace 2>/dev/null; words=$(_dqs_keys "$program") ;;
-        --steps | --seed | --threads | --episodes | --kernels | --seconds | --size | --fps | --camera | --seeds | --smooth | --at | --bootstrap) return ;;
+        --steps | --seed | --threads | --episodes | --kernels | --seconds | --size | --fps | --camera | --seeds | --smooth | --at | --bootstrap | --name) return ;;
         *)
             if [[ $word == -* ]]; then
                 words="$flags --help"
@@ -66,7 +72,7 @@ _dqs() {
                     options) words=$(_dqs_first_words "$program" algos) ;;
                     reproduce) words="table1 table2 fig-gmm fig-dmc fig-maze all" ;;
                     help) words=$verbs ;;
-                    resume | eval | plot | report) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
+                    resume | eval | export | plot | report) mapfile -t COMPREPLY < <(compgen -d -- "$word") && return ;;
                 esac
             fi
             ;;
