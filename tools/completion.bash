@@ -9,7 +9,7 @@ _dqs() {
     local program=$1 word=$2 before=$3 verb=${COMP_WORDS[1]} flags words=
     local verbs="train resume eval plot render envs algos options bench help version"
     case $verb in
-        train) flags="--algo --preset --steps --seed --threads --out --config --init-from --kernels --set --json --quiet" ;;
+        train) flags="--env --algo --preset --steps --seed --threads --out --config --init-from --kernels --set --json --quiet" ;;
         resume) flags="--steps --threads --json --quiet" ;;
         eval) flags="--episodes --mode --seed --json" ;;
         plot) flags="--out --json" ;;

@@ -73,11 +73,13 @@ class Agent:
         self._set_spaces(*single_spaces(env))
 
     # ------------------------------------------------------------ making
+    _lanes: Lanes | None
+    _handle: _native.Handle
+
     def _begin(self) -> None:
         self._lock = threading.RLock()
         self._error = ErrorStruct()
-        self._lanes: Lanes | None = None
-        self._handle: _native.Handle
+        self._lanes = None
         self._untouched = True  # nothing learned and nothing loaded: may be made anew with another `steps`
         self._placed = False  # the environment stands where `_lanes.obs` says
         self._saved_state: Any = None  # of the environment, from a file
@@ -183,8 +185,9 @@ class Agent:
 
     def _loop(self, steps: int, callbacks: list[Callback], bar: _Bar, log_interval: int, table: ProgressTable | None,
               interrupt: _Interrupt) -> None:
-        lanes, handle, lock, n = self._lanes, self._live(), self._lock, self._lanes.n  # type: ignore[union-attr]
+        lanes, handle, lock = self._lanes, self._live(), self._lock
         assert lanes is not None
+        n = lanes.n
         error, reference = self._error, byref(self._error)
         act, observe, due, update = lib.dqs_agent_act, lib.dqs_agent_observe, lib.dqs_agent_update_due, lib.dqs_agent_update
         obs, next_obs, action, reward, terminated, truncated = (
