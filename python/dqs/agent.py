@@ -377,6 +377,8 @@ class Agent:
         with self._lock:
             if self._learning and threading.current_thread() is not self._thread:
                 raise UsageError("agent: is learning in another thread; save from a callback, or when it has returned")
+            low, high = (np.ascontiguousarray(b, np.float32) for b in (self.action_space.low, self.action_space.high))
+            _native.call("dqs_agent_set_bounds", self._live(), low.ctypes.data, high.ctypes.data)
             note = json.dumps(self._note())
             _native.call("dqs_agent_set_note", self._live(), note.encode())
             _native.call("dqs_agent_save", self._handle.value, _native.text(path, "path"))
@@ -430,7 +432,7 @@ class Agent:
     def export(self, path: PathLike, format: str = "c", **options: Any) -> str:
         """The policy alone, for other programs: format "c" (one C file and its header) or "onnx". Returns the report.
 
-        Keywords are flags of `dqs export`: steps=5 is --steps 5."""
+        Keywords are flags of `dqs export`: steps=5 is --steps 5, set=["corrector=0"] is --set corrector=0."""
         with tempfile.TemporaryDirectory() as folder:
             saved = Path(folder) / "agent.safetensors"
             self.save(saved)
