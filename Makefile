@@ -46,7 +46,7 @@ install: build ## install to PREFIX (/usr/local): program, libraries, header, pk
 	cmake --install build --prefix $(PREFIX)
 
 clean: ## remove the build folders (run folders and .venv stay)
-	rm -rf build build-debug build-asan build-tsan build-clang build-mujoco2 build-bare build-fuzz
+	rm -rf build build-debug build-asan build-tsan build-clang build-mujoco2 build-bare build-fuzz build-python
 
 help: ## this list
 	@sed -n 's/^\([a-z][a-z ]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | \

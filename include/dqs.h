@@ -209,6 +209,8 @@ dqs_status dqs_agent_load(dqs_agent *agent, const char *path, dqs_error *error);
 dqs_status dqs_agent_open(dqs_agent **agent, const char *path, int n_envs, int threads, dqs_error *error);
 const dqs_config *dqs_agent_config(const dqs_agent *agent);
 void dqs_agent_size(const dqs_agent *agent, int *obs_dim, int *act_dim, int *n_envs);
+/* What the box [-1,1] stands for, act_dim numbers each: kept in saved files, for policies and exports made from them. */
+dqs_status dqs_agent_set_bounds(dqs_agent *agent, const float *low, const float *high, dqs_error *error);
 /* A text of the caller's own that is saved and loaded with the agent; "" if there is none. */
 dqs_status dqs_agent_set_note(dqs_agent *agent, const char *note, dqs_error *error);
 const char *dqs_agent_note(const dqs_agent *agent);

@@ -322,6 +322,8 @@ static void agent_opens_from_its_file(void **state)
     dqs_config_free(config);
     assert_string_equal(dqs_agent_note(one), "");
     ok(dqs_agent_set_note(one, "{\"low\": -2}", &error), &error);
+    assert_int_equal(dqs_agent_set_bounds(one, (float[]){1}, (float[]){1}, &error), DQS_E_USAGE);
+    ok(dqs_agent_set_bounds(one, (float[]){-0.1f}, (float[]){2.5f}, &error), &error);
     assert_int_equal(dqs_agent_update(one, &error), DQS_E_USAGE); /* none is due */
     drive(one, 60, 0);
     ok(dqs_agent_save(one, folder("opened.safetensors"), &error), &error);
@@ -345,6 +347,13 @@ static void agent_opens_from_its_file(void **state)
     ok(dqs_agent_act(two, obs + 4, 1, DQS_ACT_FROZEN, c, &error), &error);
     assert_true(c[0] == a[0]);
     assert_int_equal(dqs_agent_act(two, obs, 1, (dqs_act_mode)9, c, &error), DQS_E_USAGE);
+    struct safetensors file;
+    ok(dqs_agent_save(two, folder("opened.safetensors"), &error), &error);
+    ok(safetensors_open(folder("opened.safetensors"), &file, &error), &error);
+    assert_string_equal(safetensors_metadata(&file, "act_low"),
+                        "-0.100000001"); /* to the bit, and over two files */
+    assert_string_equal(safetensors_metadata(&file, "act_high"), "2.5");
+    safetensors_close(&file);
     dqs_agent_free(one);
     dqs_agent_free(two);
 

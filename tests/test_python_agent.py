@@ -1,5 +1,6 @@
 """dqs.Agent as its users meet it: learning, stopping, saving, going on, predicting, and everything that can be wrong."""
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -148,6 +149,18 @@ def test_ppo_and_steps_without_transitions():
     dqs.Agent("ppo", envs, n_steps=16, batch=32, width=32, threads=1).learn(100)
 
 
+def test_half_cheetah_of_gymnasium(tmp_path):
+    for module in ("mujoco", "imageio"):
+        pytest.importorskip(module, reason=f"NO {module.upper()}: gymnasium[mujoco] IS NOT WHOLE, SO ITS TASKS ARE NOT TRIED")
+    agent = small(gymnasium.make("HalfCheetah-v5")).learn(150)
+    agent.save(tmp_path / "cheetah")
+    again = dqs.Agent.load(tmp_path / "cheetah", "HalfCheetah-v5").learn(50)
+    obs, _ = again.env.reset(seed=0)
+    action, _ = again.predict(obs)  # float64 in
+    assert obs.dtype == np.float64 and action in again.env.action_space and again.num_timesteps == 200
+    assert again._lanes.obs.shape == (1, 17) and agent.options["target_critics"] == "auto"
+
+
 def test_the_task_brings_its_preset():
     """A dqs/ task is configured as the program would; schedules know how long learning will be."""
     agent = dqs.Agent("dqs", "dqs/pendulum-v0", threads=1)
@@ -255,7 +268,7 @@ def test_whatever_fails_in_a_step_the_agent_stays_whole(tmp_path):
     agent.save(tmp_path / "a")
     agent.learn(50)  # with a new episode
     assert agent.num_timesteps == 127
-    assert dqs.Agent.load(tmp_path / "a", Counter()).learn(50).num_timesteps == 127
+    assert dqs.Agent.load(tmp_path / "a", Fragile()).learn(50).num_timesteps == 127
 
 
 def test_callbacks_and_logs(tmp_path):
@@ -529,6 +542,12 @@ def test_export_speaks(tmp_path):
         assert report and any(tmp_path.glob("policy*"))
     with pytest.raises(dqs.OptionError, match="c and onnx"):
         agent.export(tmp_path / "x", format="exe")
+
+
+def test_the_example(tmp_path):
+    result = subprocess.run([sys.executable, ROOT / "examples" / "gym_pendulum.py", "1030", tmp_path / "out"], capture_output=True, text=True,
+                            env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, timeout=300)
+    assert result.returncode == 0 and "1230 steps" in result.stdout, result.stdout + result.stderr
 
 
 def test_what_there_is():

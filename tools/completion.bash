@@ -9,7 +9,7 @@ _dqs() {
     local program=$1 word=$2 before=$3 verb=${COMP_WORDS[1]} flags words=
     local verbs="train resume sweep ablate eval export plot report reproduce render envs algos options bench help version"
     case $verb in
-        train) flags="--algo --preset --steps --seed --threads --out --config --init-from --kernels --set --json --quiet" ;;
+        train) flags="--env --algo --preset --steps --seed --threads --out --config --init-from --kernels --set --json --quiet" ;;
         sweep) flags="--jobs --seeds --steps --set --out --retries --lease --status --dry-run --slurm --tasks --cpus --partition --time --notice --sbatch --worker --json --quiet" ;;
         ablate) flags="--algo --preset --seeds --steps --set --measure --out --jobs --retries --json --quiet" ;;
         resume) flags="--steps --threads --json --quiet" ;;

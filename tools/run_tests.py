@@ -243,6 +243,7 @@ def stage_asan(stage, _):
         run_programs(stage, "build-asan", env=env)
         run_examples(stage, "build-asan", env=env)
         run_pytest(stage, "build-asan", "tests/test_cli.py", env=env)
+        run_pytest(stage, "build-asan", "tests/test_python_fuzz.py", env=env)
 
 
 def stage_tsan(stage, _):
@@ -328,6 +329,28 @@ def stage_install(stage, _):
         check_cmake_package(stage, prefix, folder)
 
 
+# ---------------------------------------------------------------- the Python package, installed by pip
+def stage_python(stage, _):
+    """The package as pip builds it, used from elsewhere. What it needs is in .venv already, so nothing is fetched; without
+    optimisation, because only the packing is new here."""
+    if importlib.util.find_spec("scikit_build_core") is None or importlib.util.find_spec("pip") is None:
+        stage.skip("pip install ./python", "NO SCIKIT-BUILD-CORE: the packages of tools/requirements-test.txt could not be installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        site = folder / "site"
+        code, output = run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-build-isolation",
+                            "--no-deps", "--target", site, "-C", f"build-dir={TOP / 'build-python'}", "-C", "cmake.build-type=Debug",
+                            "./python"])
+        if not stage.check(code == 0, "pip install ./python", output):
+            return
+        env = {"PYTHONPATH": str(site), "DQS_LIBRARY": "", "DQS_PROGRAM": ""}
+        for name, words in (("the installed package trains", [sys.executable, TOP / "tests" / "python_installed.py", site]),
+                            ("the installed program", [sys.executable, site / "bin" / "dqs", "--version"])):
+            code, output = run(words, cwd=folder, env=env)
+            stage.check(code == 0, f"{name}: {ending(code)}", output)
+
+
 def library_folder(prefix):
     return next(prefix.rglob("libdqs.a")).parent
 
@@ -380,6 +403,7 @@ STAGES = {
     "unit": (stage_unit, "unit tests"),
     "examples": (stage_examples, "examples"),
     "install": (stage_install, "installed package, pkg-config and CMake"),
+    "python": (stage_python, "the Python package, installed by pip"),
     "pytest": (stage_pytest, "program and files, from Python"),
     "clang": (stage_clang, "build with clang, unit tests"),
     "asan": (stage_asan, "address and undefined behaviour sanitizers"),

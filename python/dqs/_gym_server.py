@@ -5,12 +5,15 @@ numpy alone. One process serves all instances of a run, in the order they ask. A
 instance, bytes, 0) and so many bytes; each gets one answer of the same form, whose `what` is 0, or 1 with one line that
 says what is wrong.
 """
+from __future__ import annotations
+
 import ast
 import os
 import signal
 import socket
 import struct
 import sys
+from typing import Any
 
 HEAD = struct.Struct("<4I")
 OPEN, CLOSE, RESET, STEP = range(4)
@@ -18,12 +21,12 @@ OPEN, CLOSE, RESET, STEP = range(4)
 ENDLESS = {"Pendulum", "HalfCheetah", "Swimmer", "Reacher", "Pusher"}
 
 
-def ends(name):
+def ends(name: str | None) -> bool:
     """Can an episode of this Gymnasium id end by itself?"""
     return (name or "").rpartition("-v")[0] not in ENDLESS
 
 
-def why_unfit(observation, action):
+def why_unfit(observation: Any, action: Any) -> str | None:
     """Why these spaces are not for continuous control, in one line; None if they are."""
     import numpy
     from gymnasium.spaces import Box
@@ -44,13 +47,14 @@ def why_unfit(observation, action):
 
 
 class Server:
-    def __init__(self, name):
-        self.name, self.lanes = name, {}
+    def __init__(self, name: str):
+        self.name = name
+        self.lanes: dict[int, Any] = {}
 
-    def open(self, lane, data):
+    def open(self, lane: int, data: bytes) -> bytes:
         import gymnasium
         import numpy
-        options = {}
+        options: dict[str, Any] = {}
         for pair in filter(None, data.decode().split(",")):
             key, equals, value = pair.partition("=")
             if not equals:
@@ -59,7 +63,7 @@ class Server:
                 options[key.strip()] = ast.literal_eval(value.strip())
             except (ValueError, SyntaxError):
                 options[key.strip()] = value.strip()
-        env = gymnasium.make(self.name, **options)
+        env: Any = gymnasium.make(self.name, **options)
         problem = why_unfit(env.observation_space, env.action_space)
         if problem:
             raise ValueError(problem)
@@ -69,11 +73,11 @@ class Server:
                             ends(self.name), 0)
         return sizes + b"".join(numpy.asarray(b, "<f4").tobytes() for b in (action.low, action.high))
 
-    def reset(self, lane, data):
+    def reset(self, lane: int, data: bytes) -> bytes:
         (seed,) = struct.unpack("<Q", data)
         return self.observed(self.lanes[lane].reset(seed=seed >> 33)[0])  # 31 bits suit every environment
 
-    def step(self, lane, data):
+    def step(self, lane: int, data: bytes) -> bytes:
         import numpy
         env = self.lanes[lane]
         action = numpy.frombuffer(data, "<f4").reshape(env.action_space.shape).astype(env.action_space.dtype)
@@ -81,17 +85,17 @@ class Server:
         return struct.pack("<dII", float(reward), bool(terminated), bool(truncated)) + self.observed(obs)
 
     @staticmethod
-    def observed(obs):
+    def observed(obs: Any) -> bytes:
         import numpy
         return numpy.asarray(obs, "<f4").tobytes()
 
-    def close(self, lane, data):
+    def close(self, lane: int, data: bytes) -> bytes:
         env = self.lanes.pop(lane, None)
         if env is not None:
             env.close()
         return b""
 
-    def answer(self, what, lane, data):
+    def answer(self, what: int, lane: int, data: bytes) -> tuple[int, bytes]:
         try:
             return 0, (self.open, self.close, self.reset, self.step)[what](lane, data)
         except ImportError as problem:
@@ -100,7 +104,7 @@ class Server:
             return 1, " ".join(f"{type(problem).__name__}: {problem}".split()).encode()[:300]
 
 
-def receive(stream, size):
+def receive(stream: socket.socket, size: int) -> bytes | None:
     data = bytearray()
     while len(data) < size:
         part = stream.recv(size - len(data))
@@ -110,7 +114,7 @@ def receive(stream, size):
     return bytes(data)
 
 
-def main():
+def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program, which then saves
     os.dup2(2, 1)  # what an environment prints is not for the program's standard output
     stream, server = socket.socket(fileno=3), Server(sys.argv[1])

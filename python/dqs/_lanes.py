@@ -24,6 +24,8 @@ STATELESS = {"PassiveEnvChecker", "OrderEnforcing"}
 
 def single_spaces(env: AnyEnv) -> tuple[spaces.Box, spaces.Box]:
     """The spaces of one environment, if a learner of continuous actions can use them."""
+    observation: Any
+    action: Any
     if isinstance(env, VectorEnv):
         observation, action = env.single_observation_space, env.single_action_space
     elif isinstance(env, gymnasium.Env):
@@ -183,6 +185,8 @@ class VectorLanes(Lanes):
             for row in np.flatnonzero(self.ended):
                 self._take(self.next_obs[row], final[row])
         if old is not None:  # such a row was no transition: its last one stands in for it, unchanged and valid
+            before: Any
+            now: Any
             for now, before in zip((self.next_obs, self.reward, self.terminated, self.truncated), old):
                 now[self.blank] = before[self.blank]
             self.obs[self.blank], self.action[self.blank] = self.kept_obs[self.blank], self.kept_action[self.blank]

@@ -84,6 +84,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "dqs_agent_open": (c_int, [POINTER(HANDLE), c_char_p, c_int, c_int, ERR]),
     "dqs_agent_config": (HANDLE, [HANDLE]),
     "dqs_agent_size": (None, [HANDLE, POINTER(c_int), POINTER(c_int), POINTER(c_int)]),
+    "dqs_agent_set_bounds": (c_int, [HANDLE, ARRAY, ARRAY, ERR]),
     "dqs_agent_set_note": (c_int, [HANDLE, c_char_p, ERR]),
     "dqs_agent_note": (c_char_p, [HANDLE]),
     "dqs_agent_free": (None, [HANDLE]),

@@ -49,7 +49,8 @@ def run_export(saved: Path, out: str | os.PathLike[str], format: str, options: d
     for key, value in options.items():
         if value is False or value is None:
             continue
-        command += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            command += [f"--{key.replace('_', '-')}"] + ([] if one is True else [str(one)])
     result = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
     if result.returncode == 0:
         return result.stdout

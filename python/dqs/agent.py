@@ -73,11 +73,13 @@ class Agent:
         self._set_spaces(*single_spaces(env))
 
     # ------------------------------------------------------------ making
+    _lanes: Lanes | None
+    _handle: _native.Handle
+
     def _begin(self) -> None:
         self._lock = threading.RLock()
         self._error = ErrorStruct()
-        self._lanes: Lanes | None = None
-        self._handle: _native.Handle
+        self._lanes = None
         self._untouched = True  # nothing learned and nothing loaded: may be made anew with another `steps`
         self._placed = False  # the environment stands where `_lanes.obs` says
         self._saved_state: Any = None  # of the environment, from a file
@@ -183,8 +185,9 @@ class Agent:
 
     def _loop(self, steps: int, callbacks: list[Callback], bar: _Bar, log_interval: int, table: ProgressTable | None,
               interrupt: _Interrupt) -> None:
-        lanes, handle, lock, n = self._lanes, self._live(), self._lock, self._lanes.n  # type: ignore[union-attr]
+        lanes, handle, lock = self._lanes, self._live(), self._lock
         assert lanes is not None
+        n = lanes.n
         error, reference = self._error, byref(self._error)
         act, observe, due, update = lib.dqs_agent_act, lib.dqs_agent_observe, lib.dqs_agent_update_due, lib.dqs_agent_update
         obs, next_obs, action, reward, terminated, truncated = (
@@ -374,6 +377,8 @@ class Agent:
         with self._lock:
             if self._learning and threading.current_thread() is not self._thread:
                 raise UsageError("agent: is learning in another thread; save from a callback, or when it has returned")
+            low, high = (np.ascontiguousarray(b, np.float32) for b in (self.action_space.low, self.action_space.high))
+            _native.call("dqs_agent_set_bounds", self._live(), low.ctypes.data, high.ctypes.data)
             note = json.dumps(self._note())
             _native.call("dqs_agent_set_note", self._live(), note.encode())
             _native.call("dqs_agent_save", self._handle.value, _native.text(path, "path"))
@@ -427,7 +432,7 @@ class Agent:
     def export(self, path: PathLike, format: str = "c", **options: Any) -> str:
         """The policy alone, for other programs: format "c" (one C file and its header) or "onnx". Returns the report.
 
-        Keywords are flags of `dqs export`: steps=5 is --steps 5."""
+        Keywords are flags of `dqs export`: steps=5 is --steps 5, set=["corrector=0"] is --set corrector=0."""
         with tempfile.TemporaryDirectory() as folder:
             saved = Path(folder) / "agent.safetensors"
             self.save(saved)

@@ -66,9 +66,12 @@ class Task(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._handle = _native.create("dqs_env_create", "dqs_env_free", _native.text(task, "name"),
                                       _native.text(options, "text"))
         spec = lib.dqs_env_spec(self._handle.value).contents
-        self.observation_space, self.action_space = _boxes(spec)
+        observation, action = _boxes(spec)
+        self.observation_space, self.action_space = observation, action  # type: ignore[assignment]
+        self._obs_shape: tuple[int, ...] = observation.shape
+        self._act_shape: tuple[int, ...] = action.shape
         self.terminates = bool(spec.terminates)
-        self._state_dim, self._bounds = spec.state_dim, _Bounds(self.action_space)
+        self._state_dim, self._bounds = spec.state_dim, _Bounds(action)
         self._error, self._outcome, self._lock = ErrorStruct(), Outcome(), threading.Lock()
 
     def _live(self) -> Handle:
@@ -79,7 +82,7 @@ class Task(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None
               ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         super().reset(seed=seed)
-        obs = np.empty(self.observation_space.shape, np.float32)
+        obs = np.empty(self._obs_shape, np.float32)
         episode = int(self.np_random.integers(1 << 63))
         with self._lock:
             check(lib.dqs_env_reset(self._live().value, episode, obs.ctypes.data, byref(self._error)), self._error)
@@ -87,8 +90,8 @@ class Task(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def step(self, action: NDArray[np.float32]
              ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        box = self._bounds.box(action, self.action_space.shape)
-        obs = np.empty(self.observation_space.shape, np.float32)
+        box = self._bounds.box(action, self._act_shape)
+        obs = np.empty(self._obs_shape, np.float32)
         outcome = self._outcome
         with self._lock:
             check(lib.dqs_env_step(self._live().value, box.ctypes.data, obs.ctypes.data, byref(outcome),
@@ -108,7 +111,7 @@ class Task(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     def dqs_set_state(self, saved: State) -> NDArray[np.float32]:
         """Goes on from a saved state, to the bit; returns the observation there."""
         state = _state_array(saved, self.task, (self._state_dim,))
-        obs = np.empty(self.observation_space.shape, np.float32)
+        obs = np.empty(self._obs_shape, np.float32)
         self.np_random.bit_generator.state = saved["generator"]
         with self._lock:
             check(lib.dqs_env_set_state(self._live().value, state.ctypes.data, obs.ctypes.data, byref(self._error)),
@@ -144,11 +147,14 @@ class VectorTask(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.floa
         self._handle = _native.create("dqs_batch_create", "dqs_batch_free", _native.text(task, "name"),
                                       _native.text(options, "text"), num_envs, threads)
         spec = lib.dqs_batch_spec(self._handle.value).contents
-        self.single_observation_space, self.single_action_space = _boxes(spec)
+        observation, action = _boxes(spec)
+        self.single_observation_space, self.single_action_space = observation, action
+        self._obs_shape: tuple[int, ...] = (num_envs, *observation.shape)
+        self._act_shape: tuple[int, ...] = (num_envs, *action.shape)
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
         self.terminates = bool(spec.terminates)
-        self._state_dim, self._bounds = spec.state_dim, _Bounds(self.single_action_space)
+        self._state_dim, self._bounds = spec.state_dim, _Bounds(action)
         self._error, self._lock = ErrorStruct(), threading.Lock()
 
     def _live(self) -> Handle:
@@ -161,7 +167,7 @@ class VectorTask(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.floa
         if isinstance(seed, (list, tuple)):
             raise UsageError(f"{self.task}: one seed for all environments, please; each gets its own from it")
         super().reset(seed=seed)
-        obs = np.empty(self.observation_space.shape, np.float32)
+        obs = np.empty(self._obs_shape, np.float32)
         first = int(self.np_random.integers(1 << 63))
         with self._lock:
             check(lib.dqs_batch_reset(self._live().value, first, obs.ctypes.data, byref(self._error)), self._error)
@@ -170,8 +176,8 @@ class VectorTask(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.floa
     def step(self, actions: NDArray[np.float32]
              ) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         n = self.num_envs
-        box = self._bounds.box(actions, self.action_space.shape)
-        obs, final = (np.empty(self.observation_space.shape, np.float32) for _ in range(2))
+        box = self._bounds.box(actions, self._act_shape)
+        obs, final = (np.empty(self._obs_shape, np.float32) for _ in range(2))
         reward = np.empty(n, np.float32)
         terminated, truncated = (np.empty(n, np.uint8) for _ in range(2))
         with self._lock:
@@ -180,7 +186,7 @@ class VectorTask(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.floa
                                      byref(self._error)), self._error)
         ended, cut = terminated.view(np.bool_), truncated.view(np.bool_)
         done = ended | cut
-        infos = {"final_obs": final, "_final_obs": done, "final_info": {}, "_final_info": done} if done.any() else {}
+        infos: dict[str, Any] = {"final_obs": final, "_final_obs": done, "final_info": {}, "_final_info": done} if done.any() else {}
         return obs, reward.astype(np.float64), ended, cut, infos
 
     def dqs_get_state(self) -> State | None:
@@ -197,7 +203,7 @@ class VectorTask(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.floa
     def dqs_set_state(self, saved: State) -> NDArray[np.float32]:
         """As Task.dqs_set_state, of all rows."""
         state = _state_array(saved, self.task, (self.num_envs, self._state_dim))
-        obs = np.empty(self.observation_space.shape, np.float32)
+        obs = np.empty(self._obs_shape, np.float32)
         self.np_random.bit_generator.state = saved["generator"]
         with self._lock:
             check(lib.dqs_batch_set_state(self._live().value, state.ctypes.data, int(saved["seed"]), obs.ctypes.data,

@@ -87,7 +87,7 @@ def _metadata(path: Path) -> dict[str, str]:
         path = next(p for name in ("best", "policy", "checkpoint") if (p := path / f"{name}.safetensors").exists())
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
-        return json.loads(file.read(length)).get("__metadata__", {})
+        return dict(json.loads(file.read(length)).get("__metadata__", {}))
 
 
 def _bounds(path: Path, obs_dim: int, act_dim: int) -> tuple[ActionMap | None, tuple[int, ...]]:
@@ -104,7 +104,7 @@ def _bounds(path: Path, obs_dim: int, act_dim: int) -> tuple[ActionMap | None, t
             task = Task(words["env"])
         except Error:  # without MuJoCo its policies act all the same
             return None, (obs_dim,)
-        space = task.action_space
+        space: Any = task.action_space
         task.close()
         if space.shape == (act_dim,):
             return ActionMap(space), (obs_dim,)

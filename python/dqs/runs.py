@@ -49,7 +49,7 @@ class Run:
         if table not in ("progress", "evaluations"):
             raise UsageError(f"table: {table!r}; there are progress and evaluations")
         try:
-            import pandas
+            import pandas  # type: ignore[import-untyped,unused-ignore]
         except ImportError:
             raise ImportError("frame() needs pandas: pip install pandas; the arrays are there without it") from None
         return pandas.DataFrame(getattr(self, table))

@@ -15,9 +15,9 @@ struct dqs_agent {
     int obs_dim, act_dim, n_envs, max_rows;
     bool terminates;
     long updates;
-    int64_t *noise_ticket; /* of the stream that evaluation draws from; NULL: it draws nothing */
-    char *note;
-    struct log_sink log; /* of the last update */
+    int64_t *noise_ticket;   /* of the stream that evaluation draws from; NULL: it draws nothing */
+    char *note, *low, *high; /* texts that are kept in its files; NULL: none */
+    struct log_sink log;     /* of the last update */
 };
 
 static void visit_agent(void *object, struct visitor *visitor)
@@ -256,19 +256,60 @@ dqs_status dqs_agent_save(dqs_agent *agent, const char *path, dqs_error *error)
                                                 {"note", dqs_agent_note(agent)},
                                                 {"version", DQS_VERSION},
                                                 {"config", yaml},
+                                                {agent->low && agent->high ? "act_low" : NULL, agent->low},
+                                                {"act_high", agent->high},
                                                 {NULL, NULL}};
     dqs_status status = checkpoint_save(path, parts, CHECKPOINT_ALL, metadata, error);
     free(yaml);
     return status;
 }
 
+static dqs_status keep_text(char **kept, const char *text, dqs_error *error)
+{
+    char *copy = text ? strdup(text) : NULL;
+    if (text && !copy)
+        return fail(error, DQS_E_MEMORY, "agent: out of memory");
+    free(*kept);
+    *kept = copy;
+    return DQS_OK;
+}
+
+/* Numbers with blanks between, which read back to the same bits. */
+static dqs_status keep_numbers(char **kept, const float *numbers, unsigned n, dqs_error *error)
+{
+    enum { LONGEST = 20 };
+    char *text = calloc(n, LONGEST), *at = text;
+    if (!text)
+        return fail(error, DQS_E_MEMORY, "agent: out of memory");
+    for (unsigned i = 0; i < n; i++)
+        at += snprintf(at, LONGEST, i ? " %.9g" : "%.9g", (double)numbers[i]);
+    free(*kept);
+    *kept = text;
+    return DQS_OK;
+}
+
+dqs_status dqs_agent_set_bounds(dqs_agent *agent, const float *low, const float *high, dqs_error *error)
+{
+    NEED(agent, error);
+    NEED(low, error);
+    NEED(high, error);
+    for (int i = 0; i < agent->act_dim; i++)
+        if (!isfinite(low[i]) || !isfinite(high[i]) || low[i] >= high[i])
+            return fail(error, DQS_E_USAGE,
+                        "agent: bounds of action %d are %g and %g; they must be finite and low < high", i,
+                        (double)low[i], (double)high[i]);
+    TRY(keep_numbers(&agent->low, low, (unsigned)agent->act_dim, error));
+    return keep_numbers(&agent->high, high, (unsigned)agent->act_dim, error);
+}
+
 static dqs_status restore(dqs_agent *agent, const struct safetensors *file, const char *path,
                           dqs_error *error)
 {
     struct checkpoint_part parts[] = {{visit_agent, agent}, {NULL, NULL}};
-    const char *note = safetensors_metadata(file, "note");
     TRY(checkpoint_restore(file, path, parts, CHECKPOINT_ALL, error));
-    return dqs_agent_set_note(agent, note ? note : "", error);
+    TRY(keep_text(&agent->note, safetensors_metadata(file, "note"), error));
+    TRY(keep_text(&agent->low, safetensors_metadata(file, "act_low"), error));
+    return keep_text(&agent->high, safetensors_metadata(file, "act_high"), error);
 }
 
 dqs_status dqs_agent_load(dqs_agent *agent, const char *path, dqs_error *error)
@@ -338,12 +379,7 @@ dqs_status dqs_agent_set_note(dqs_agent *agent, const char *note, dqs_error *err
 {
     NEED(agent, error);
     NEED(note, error);
-    char *copy = strdup(note);
-    if (!copy)
-        return fail(error, DQS_E_MEMORY, "agent: out of memory");
-    free(agent->note);
-    agent->note = copy;
-    return DQS_OK;
+    return keep_text(&agent->note, note, error);
 }
 
 const char *dqs_agent_note(const dqs_agent *agent)
@@ -359,5 +395,7 @@ void dqs_agent_free(dqs_agent *agent)
     arena_free(&agent->arena);
     config_free(agent->config);
     free(agent->note);
+    free(agent->low);
+    free(agent->high);
     free(agent);
 }
