@@ -29,7 +29,9 @@ static dqs_status apply_settings(struct config *config, const char *settings, dq
     for (const char *at = settings ? settings : ""; *(at += strspn(at, " "));) {
         char word[400], *value;
         size_t length = strcspn(at, " ");
-        snprintf(word, sizeof word, "%.*s", (int)(length < 390 ? length : 390), at);
+        if (length >= sizeof word)
+            return fail(error, DQS_E_OPTION, "policy: the setting '%.40s...' is too long", at);
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
         at += length;
         if (!(value = strchr(word, '=')))
             return fail(error, DQS_E_OPTION, "policy: '%.60s' is no setting; write key=value", word);
