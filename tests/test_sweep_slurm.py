@@ -52,8 +52,10 @@ def job_state(cluster, task):
 
 
 def queue_again_now(cluster, task):
-    """Slurm lets a job that was queued again wait for two minutes; here it need not."""
+    """Slurm lets a job that was queued again wait for two minutes; here it need not. But it takes a start within the second of
+    the end before it for the one that was revoked then."""
     cluster.wait(lambda: job_state(cluster, task).get("JobState") == "PENDING", f"{task} is not queued again", 60)
+    time.sleep(2)
     cluster.wait(lambda: subprocess.run(["scontrol", "update", f"JobId={task}", "StartTime=now"], env=cluster.env,
                                         capture_output=True).returncode == 0, f"{task} cannot be started")
 
