@@ -355,9 +355,9 @@ def test_spaces_that_will_not_do(env, words):
 
 
 @pytest.mark.parametrize("env, error, words", [
-    (Odd(obs=np.array([0, np.nan], np.float32)), dqs.NumericError, "observation 1 of environment 0 is nan"),
-    (Odd(obs=np.array([np.inf, 0])), dqs.NumericError, "observation 0 .* is inf"),
-    (Odd(obs=np.array([1e300, 0])), dqs.NumericError, "observation 0"),
+    (Odd(obs=np.array([0, np.nan], np.float32)), dqs.NumericError, "next_obs is nan in row 0, entry 1"),
+    (Odd(obs=np.array([np.inf, 0])), dqs.NumericError, "next_obs is inf in row 0, entry 0"),
+    (Odd(obs=np.array([1e300, 0])), dqs.NumericError, "next_obs is inf"),
     (Odd(obs=np.zeros(3)), dqs.UsageError, r"shape \(3,\).*promises \(2,\)"),
     (Odd(obs="high"), dqs.UsageError, "type str"), (Odd(obs={"a": 1}), dqs.UsageError, "type dict"),
     (Odd(obs=np.array([0, None])), dqs.NumericError, "observation 1"),

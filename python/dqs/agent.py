@@ -248,6 +248,10 @@ class Agent:
         lanes = self._lanes
         assert lanes is not None
         self.num_timesteps += lanes.n
+        if lanes.n == 1 and not lanes.ended[0]:  # nearly always: the long way is for rows
+            self._returns[0] += lanes.gain[0]
+            self._lengths[0] += 1
+            return
         self._returns += lanes.gain
         self._lengths += lanes.counted
         if lanes.ended.any():
