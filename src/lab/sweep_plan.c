@@ -195,16 +195,18 @@ static dqs_status add_run(struct builder *b, const struct cell *cell, long seed,
     snprintf(name + used, sizeof name - used, "/%s/%s-s%ld", cell->algo, cell->variant, seed);
     snprintf(tail, sizeof tail, "-s%ld", seed);
     used = strlen(name);
-    size_t total = strlen(plan->out) + 1 + used;
+    size_t above = strlen(plan->out), total = above + 1 + used;
     if (total >= PATH_LIMIT || used < strlen(tail) || strcmp(name + used - strlen(tail), tail))
         return fail(error, DQS_E_FORMAT, "%.200s: the folder names become too long; let fewer options vary",
                     b->spec->label);
     folder = arena_take(&plan->arena, total + 1);
-    snprintf(folder, total + 1, "%s/%s", plan->out, name);
+    memcpy(folder, plan->out, above);
+    folder[above] = '/';
+    memcpy(folder + above + 1, name, used + 1);
     plan->runs[plan->count++] = (struct sweep_run){.task = cell->task,
                                                    .algo = cell->algo,
                                                    .preset = cell->preset,
-                                                   .name = folder + strlen(plan->out) + 1,
+                                                   .name = folder + above + 1,
                                                    .folder = folder,
                                                    .seed = seed,
                                                    .steps = cell->steps,
