@@ -76,7 +76,7 @@ class Cluster:
         self.start_munge()
         self.daemon("slurmctld", "-D", "-i")
         self.daemon("slurmd", "-D", "-N", host)
-        self.wait(lambda: "idle" in self.ask("sinfo", "-h", "-o", "%t"), "the node is not idle")
+        self.wait(lambda: "idle" in self.ask("sinfo", "-h", "-o", "%t"), "the node is not idle", 60)
 
     def start_munge(self):
         place = self.folder / "munge"
