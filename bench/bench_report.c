@@ -38,54 +38,42 @@ static double parts_ms(const struct bench_training *t)
 }
 
 /* ---------------------------------------------------------------- JSON */
-static void number(struct json *j, const char *key, double value)
-{
-    json_key(j, key);
-    json_number(j, value);
-}
-
-static void text(struct json *j, const char *key, const char *value)
-{
-    json_key(j, key);
-    json_string(j, value);
-}
-
 static void write_head(struct json *j, const struct bench_choice *c, const char *kernels)
 {
     char cpu[200];
     machine_cpu(cpu, sizeof cpu);
-    text(j, "version", DQS_VERSION);
-    text(j, "cpu", cpu);
-    number(j, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
-    text(j, "kernels", kernels);
-    text(j, "preset", c->preset);
-    number(j, "threads", c->threads);
-    number(j, "obs", c->obs_dim);
-    number(j, "act", c->act_dim);
-    number(j, "repeats", c->repeats);
+    json_put_text(j, "version", DQS_VERSION);
+    json_put_text(j, "cpu", cpu);
+    json_put_number(j, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
+    json_put_text(j, "kernels", kernels);
+    json_put_text(j, "preset", c->preset);
+    json_put_number(j, "threads", c->threads);
+    json_put_number(j, "obs", c->obs_dim);
+    json_put_number(j, "act", c->act_dim);
+    json_put_number(j, "repeats", c->repeats);
 }
 
 static void write_peak(struct json *j, const struct bench_peak *p)
 {
     json_key(j, "peak");
     json_open(j, '{');
-    text(j, "instructions", p->instructions);
-    number(j, "fma_gflops", p->fma_gflops);
-    number(j, "sgemm_gflops", p->sgemm_gflops);
-    number(j, "product_gflops", p->product_gflops);
-    number(j, "cloud_gflops", p->cloud_gflops);
-    number(j, "pull_gflops", p->pull_gflops);
-    number(j, "normals_per_second", p->normals_per_second);
+    json_put_text(j, "instructions", p->instructions);
+    json_put_number(j, "fma_gflops", p->fma_gflops);
+    json_put_number(j, "sgemm_gflops", p->sgemm_gflops);
+    json_put_number(j, "product_gflops", p->product_gflops);
+    json_put_number(j, "cloud_gflops", p->cloud_gflops);
+    json_put_number(j, "pull_gflops", p->pull_gflops);
+    json_put_number(j, "normals_per_second", p->normals_per_second);
     json_close(j, '}');
 }
 
 static void write_cost(struct json *j, const struct bench *b, const struct bench_choice *c, double ms,
                        double gflop)
 {
-    number(j, "ms", ms);
-    number(j, "gflop", gflop);
-    number(j, "gflops", ms > 0 ? gflop / (ms * 1e-3) : 0);
-    number(j, "sgemm_share", ms > 0 ? share(b, c, gflop, ms) : 0);
+    json_put_number(j, "ms", ms);
+    json_put_number(j, "gflop", gflop);
+    json_put_number(j, "gflops", ms > 0 ? gflop / (ms * 1e-3) : 0);
+    json_put_number(j, "sgemm_share", ms > 0 ? share(b, c, gflop, ms) : 0);
 }
 
 static void write_update(struct json *j, const struct bench *b, const struct bench_choice *c)
@@ -94,12 +82,12 @@ static void write_update(struct json *j, const struct bench *b, const struct ben
     json_key(j, "update");
     json_open(j, '{');
     write_cost(j, b, c, u->ms, u->gflop);
-    number(j, "library_ms", u->library_ms);
+    json_put_number(j, "library_ms", u->library_ms);
     json_key(j, "phases");
     json_open(j, '[');
     for (int i = 0; i < u->n_phases; i++) {
         json_open(j, '{');
-        text(j, "name", u->phases[i].name);
+        json_put_text(j, "name", u->phases[i].name);
         write_cost(j, b, c, u->phases[i].ms, u->phases[i].gflop);
         json_close(j, '}');
     }
@@ -109,9 +97,9 @@ static void write_update(struct json *j, const struct bench *b, const struct ben
     json_open(j, '[');
     for (int i = 0; i < u->n_widths; i++) {
         json_open(j, '{');
-        number(j, "threads", u->widths[i].threads);
-        number(j, "ms", u->widths[i].ms);
-        number(j, "speedup", u->widths[0].ms / u->widths[i].ms);
+        json_put_number(j, "threads", u->widths[i].threads);
+        json_put_number(j, "ms", u->widths[i].ms);
+        json_put_number(j, "speedup", u->widths[0].ms / u->widths[i].ms);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -123,10 +111,10 @@ static void write_acting(struct json *j, const struct bench_acting *acting)
     json_open(j, '[');
     for (int i = 0; i < BENCH_ACTINGS; i++) {
         json_open(j, '{');
-        number(j, "rows", acting[i].rows);
-        number(j, "steps", acting[i].steps);
-        number(j, "p50_us", acting[i].p50_us);
-        number(j, "p99_us", acting[i].p99_us);
+        json_put_number(j, "rows", acting[i].rows);
+        json_put_number(j, "steps", acting[i].steps);
+        json_put_number(j, "p50_us", acting[i].p50_us);
+        json_put_number(j, "p99_us", acting[i].p99_us);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -140,13 +128,13 @@ static void write_training(struct json *j, const struct bench_training *t)
         return;
     }
     json_open(j, '{');
-    number(j, "steps_per_second", 1e3 / t->loop_ms);
-    number(j, "loop_ms", t->loop_ms);
-    number(j, "act_ms", t->act_ms);
-    number(j, "env_ms", t->env_ms);
-    number(j, "observe_ms", t->observe_ms);
-    number(j, "update_ms", t->update_ms);
-    number(j, "parts_share", parts_ms(t) / t->loop_ms);
+    json_put_number(j, "steps_per_second", 1e3 / t->loop_ms);
+    json_put_number(j, "loop_ms", t->loop_ms);
+    json_put_number(j, "act_ms", t->act_ms);
+    json_put_number(j, "env_ms", t->env_ms);
+    json_put_number(j, "observe_ms", t->observe_ms);
+    json_put_number(j, "update_ms", t->update_ms);
+    json_put_number(j, "parts_share", parts_ms(t) / t->loop_ms);
     json_close(j, '}');
 }
 

@@ -17,8 +17,7 @@ static const char examples[] = "  dqs options\n"
 
 static void put_text(struct json *j, const char *key, const char *value)
 {
-    json_key(j, key);
-    json_string(j, value ? value : "");
+    json_put_text(j, key, value ? value : "");
 }
 
 static void print_json(const dqs_config *config, const char *algo, const char *env, const char *preset)

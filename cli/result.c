@@ -14,24 +14,6 @@ static const char *setting(const struct result *r, const char *key)
     return value ? value : "";
 }
 
-static void put_text(struct json *j, const char *key, const char *value)
-{
-    json_key(j, key);
-    json_string(j, value);
-}
-
-static void put_number(struct json *j, const char *key, double value)
-{
-    json_key(j, key);
-    json_number(j, value);
-}
-
-static void put_integer(struct json *j, const char *key, long value)
-{
-    json_key(j, key);
-    json_integer(j, value);
-}
-
 static void resume_command(char *out, size_t size, const struct result *r)
 {
     char name[1100], folder[1100];
@@ -46,33 +28,33 @@ static void print_json(const struct result *r)
     const dqs_evaluation *e = r->evaluation;
     const char *seed = setting(r, "seed");
     json_open(&j, '{');
-    put_text(&j, "env", setting(r, "env"));
-    put_text(&j, "algo", setting(r, "algo"));
-    put_text(&j, "preset", setting(r, "preset"));
+    json_put_text(&j, "env", setting(r, "env"));
+    json_put_text(&j, "algo", setting(r, "algo"));
+    json_put_text(&j, "preset", setting(r, "preset"));
     json_key(&j, "seed");
     json_raw(&j, *seed ? seed : "null");
-    put_integer(&j, "steps", r->steps);
-    put_number(&j, "eval_mean", e ? e->mean : NAN);
-    put_number(&j, "eval_std", e ? e->std : NAN);
-    put_integer(&j, "episodes", e ? e->episodes : 0);
-    put_number(&j, "seconds", r->seconds);
-    put_number(&j, "steps_per_second", r->steps_per_second);
-    put_text(&j, "run_dir", dqs_run_dir(r->run));
+    json_put_integer(&j, "steps", r->steps);
+    json_put_number(&j, "eval_mean", e ? e->mean : NAN);
+    json_put_number(&j, "eval_std", e ? e->std : NAN);
+    json_put_integer(&j, "episodes", e ? e->episodes : 0);
+    json_put_number(&j, "seconds", r->seconds);
+    json_put_number(&j, "steps_per_second", r->steps_per_second);
+    json_put_text(&j, "run_dir", dqs_run_dir(r->run));
     if (r->mode)
-        put_text(&j, "mode", r->mode);
+        json_put_text(&j, "mode", r->mode);
     if (e) {
-        put_number(&j, "eval_min", e->min);
-        put_number(&j, "eval_max", e->max);
-        put_number(&j, "eval_length", e->mean_length);
+        json_put_number(&j, "eval_min", e->min);
+        json_put_number(&j, "eval_max", e->max);
+        json_put_number(&j, "eval_length", e->mean_length);
         for (int i = 0; i < e->n_numbers; i++)
-            put_number(&j, e->numbers[i].name, e->numbers[i].value);
+            json_put_number(&j, e->numbers[i].name, e->numbers[i].value);
     }
     json_key(&j, "stopped");
     json_bool(&j, r->stopped);
     if (r->stopped) {
         char command[2300];
         resume_command(command, sizeof command, r);
-        put_text(&j, "resume", command);
+        json_put_text(&j, "resume", command);
     }
     json_close(&j, '}');
     puts(j.text);

@@ -197,46 +197,28 @@ void sweep_print_table(const struct sweep_plan *plan, const struct sweep_state *
     printf("%s\n", summary);
 }
 
-static void put_text(struct json *j, const char *key, const char *value)
-{
-    json_key(j, key);
-    json_string(j, value);
-}
-
-static void put_integer(struct json *j, const char *key, long value)
-{
-    json_key(j, key);
-    json_integer(j, value);
-}
-
-static void put_number(struct json *j, const char *key, double value)
-{
-    json_key(j, key);
-    json_number(j, value);
-}
-
 static void put_run(struct json *j, const struct sweep_run *run, const struct sweep_state *state)
 {
     json_open(j, '{');
-    put_text(j, "run_dir", run->folder);
-    put_text(j, "env", run->task);
-    put_text(j, "algo", run->algo);
-    put_text(j, "preset", run->preset);
-    put_integer(j, "seed", run->seed);
+    json_put_text(j, "run_dir", run->folder);
+    json_put_text(j, "env", run->task);
+    json_put_text(j, "algo", run->algo);
+    json_put_text(j, "preset", run->preset);
+    json_put_integer(j, "seed", run->seed);
     json_key(j, "options");
     json_open(j, '{');
     for (int i = 0; i < run->n_settings; i++)
-        put_text(j, run->settings[i].key, run->settings[i].value);
+        json_put_text(j, run->settings[i].key, run->settings[i].value);
     json_close(j, '}');
-    put_text(j, "state", sweep_phase_name[state->phase]);
-    put_integer(j, "step", state->step);
-    put_integer(j, "steps", run->steps);
-    put_number(j, "eval_mean", state->eval_mean);
-    put_number(j, "seconds", state->seconds);
-    put_number(j, "eta_seconds", state->eta);
-    put_integer(j, "failures", state->failures);
-    put_text(j, "owner", state->owner);
-    put_text(j, "message", state->message);
+    json_put_text(j, "state", sweep_phase_name[state->phase]);
+    json_put_integer(j, "step", state->step);
+    json_put_integer(j, "steps", run->steps);
+    json_put_number(j, "eval_mean", state->eval_mean);
+    json_put_number(j, "seconds", state->seconds);
+    json_put_number(j, "eta_seconds", state->eta);
+    json_put_integer(j, "failures", state->failures);
+    json_put_text(j, "owner", state->owner);
+    json_put_text(j, "message", state->message);
     json_close(j, '}');
 }
 
@@ -246,10 +228,10 @@ void sweep_print_json(const struct sweep_plan *plan, const struct sweep_state *s
     struct sweep_count count;
     sweep_count(&count, plan, states, jobs);
     json_open(&j, '{');
-    put_text(&j, "out", plan->out);
+    json_put_text(&j, "out", plan->out);
     for (int i = 0; i < SWEEP_PHASES; i++)
-        put_integer(&j, sweep_phase_name[i], count.phase[i]);
-    put_number(&j, "eta_seconds", count.eta);
+        json_put_integer(&j, sweep_phase_name[i], count.phase[i]);
+    json_put_number(&j, "eta_seconds", count.eta);
     json_key(&j, "runs");
     json_open(&j, '[');
     for (int i = 0; i < plan->count; i++)

@@ -103,6 +103,24 @@ void json_bool(struct json *j, bool value)
     json_raw(j, value ? "true" : "false");
 }
 
+void json_put_text(struct json *j, const char *key, const char *value)
+{
+    json_key(j, key);
+    json_string(j, value);
+}
+
+void json_put_number(struct json *j, const char *key, double value)
+{
+    json_key(j, key);
+    json_number(j, value);
+}
+
+void json_put_integer(struct json *j, const char *key, long value)
+{
+    json_key(j, key);
+    json_integer(j, value);
+}
+
 void json_raw(struct json *j, const char *text)
 {
     value_begin(j);

@@ -18,6 +18,10 @@ void json_number(struct json *j,
                  double value); /* shortest text that reads back; null for NaN and infinities */
 void json_integer(struct json *j, long value);
 void json_bool(struct json *j, bool value);
+/* A key and its value. */
+void json_put_text(struct json *j, const char *key, const char *value);
+void json_put_number(struct json *j, const char *key, double value);
+void json_put_integer(struct json *j, const char *key, long value);
 void json_raw(struct json *j, const char *text);
 void json_free(struct json *j);
 

@@ -98,26 +98,14 @@ void ablate_csv(FILE *out, const struct ablation *a)
     }
 }
 
-static void json_pair(struct json *j, const char *key, double value)
-{
-    json_key(j, key);
-    json_number(j, value);
-}
-
-static void json_text(struct json *j, const char *key, const char *value)
-{
-    json_key(j, key);
-    json_string(j, value);
-}
-
 void ablate_json(struct json *j, const struct ablation *a)
 {
     json_open(j, '{');
-    json_text(j, "env", a->task);
-    json_text(j, "algo", a->algo);
-    json_text(j, "preset", a->preset);
-    json_text(j, "option", a->option);
-    json_text(j, "measure", a->measure);
+    json_put_text(j, "env", a->task);
+    json_put_text(j, "algo", a->algo);
+    json_put_text(j, "preset", a->preset);
+    json_put_text(j, "option", a->option);
+    json_put_text(j, "measure", a->measure);
     json_key(j, "steps");
     json_integer(j, a->steps);
     json_key(j, "values");
@@ -125,19 +113,19 @@ void ablate_json(struct json *j, const struct ablation *a)
     for (int i = 0; i < a->n_values; i++) {
         const struct ablate_value *v = &a->values[i];
         json_open(j, '{');
-        json_text(j, "value", v->text);
+        json_put_text(j, "value", v->text);
         json_key(j, "seeds");
         json_integer(j, v->n);
-        json_pair(j, "mean", v->mean);
-        json_pair(j, "std", v->std);
-        json_pair(j, "low", v->interval.low);
-        json_pair(j, "high", v->interval.high);
-        json_pair(j, "area", v->area);
-        json_pair(j, "area_std", v->area_std);
-        json_pair(j, "area_low", v->area_interval.low);
-        json_pair(j, "area_high", v->area_interval.high);
-        json_pair(j, "core_hours", v->hours);
-        json_pair(j, "per_hour", per_hour(a, v));
+        json_put_number(j, "mean", v->mean);
+        json_put_number(j, "std", v->std);
+        json_put_number(j, "low", v->interval.low);
+        json_put_number(j, "high", v->interval.high);
+        json_put_number(j, "area", v->area);
+        json_put_number(j, "area_std", v->area_std);
+        json_put_number(j, "area_low", v->area_interval.low);
+        json_put_number(j, "area_high", v->area_interval.high);
+        json_put_number(j, "core_hours", v->hours);
+        json_put_number(j, "per_hour", per_hour(a, v));
         json_close(j, '}');
     }
     json_close(j, ']');

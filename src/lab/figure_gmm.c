@@ -147,16 +147,7 @@ static void take_run(struct gmm_method *m, const struct figure_view *view,
 {
     struct plot_data data = {0};
     struct gmm_cloud cloud;
-    dqs_error error = {0};
-    char source[700];
-    snprintf(source, sizeof source, "%s/trace.safetensors", run->path);
-    dqs_status status = plot_data_read_trace(&data, run->path, &error);
-    bool there = status == DQS_OK && data.trace.episodes > 0;
-    if (there)
-        status = gmm_cloud_read(&cloud, context->arena, &data.trace, source, &error);
-    if (status != DQS_OK && context->warn)
-        context->warn(context->user, error.message);
-    if (there && status == DQS_OK) {
+    if (gmm_cloud_of_run(&cloud, &data, context->arena, run->path, context->warn, context->user)) {
         m->mmd_sum += cloud.metrics.mmd;
         m->mmd_square += cloud.metrics.mmd * cloud.metrics.mmd;
         if (m->seeds++ == 0) {

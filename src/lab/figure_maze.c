@@ -196,17 +196,12 @@ static bool take_panel(struct maze_panel *p, const struct collection_run *run, c
                        struct figure_table *table)
 {
     struct plot_data data = {0};
-    dqs_error error = {0};
-    char source[700], name[100];
+    char name[100];
     *p = (struct maze_panel){.run = run};
-    snprintf(source, sizeof source, "%s/trace.safetensors", run->path);
-    dqs_status status = plot_data_read_trace(&data, run->path, &error);
-    bool there = status == DQS_OK && data.trace.episodes > 0;
-    if (there) /* outlives the trace */
-        status = walks_read(&p->walks, context->arena, &data.trace, layout, source, &error);
-    if (status != DQS_OK && context->warn)
-        context->warn(context->user, error.message);
-    if (there && status == DQS_OK) {
+    /* the walks outlive the trace */
+    bool there =
+        walks_of_run(&p->walks, &data, context->arena, run->path, layout, context->warn, context->user);
+    if (there) {
         figure_name(name, sizeof name, &view->collection->methods[run->method_index]);
         snprintf(p->title, sizeof p->title, "%s", name);
         snprintf(p->note, sizeof p->note, "seed %ld, %s steps%s%s", run->seed, data.step,
@@ -216,7 +211,7 @@ static bool take_panel(struct maze_panel *p, const struct collection_run *run, c
         add_row(table, view, p, &data);
     }
     arena_free(&data.arena);
-    return there && status == DQS_OK;
+    return there;
 }
 
 static int compare_seeds(const void *a, const void *b)

@@ -3,6 +3,7 @@
 #include "gmm.h"
 #include "gmm_exact.h"
 #include "scenery.h"
+#include <stdio.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,6 +36,21 @@ dqs_status gmm_cloud_read(struct gmm_cloud *cloud, struct arena *arena, const dq
     *cloud = cloud_of(arena, xy, trace->episodes);
     gmm_measure(&cloud->metrics, xy, trace->episodes);
     return DQS_OK;
+}
+
+bool gmm_cloud_of_run(struct gmm_cloud *cloud, struct plot_data *data, struct arena *arena,
+                      const char *run_dir, collection_warning *warn, void *user)
+{
+    dqs_error error = {0};
+    char source[700];
+    snprintf(source, sizeof source, "%s/trace.safetensors", run_dir);
+    dqs_status status = plot_data_read_trace(data, run_dir, &error);
+    bool there = status == DQS_OK && data->trace.episodes > 0;
+    if (there)
+        status = gmm_cloud_read(cloud, arena, &data->trace, source, &error);
+    if (status != DQS_OK && warn)
+        warn(user, error.message);
+    return there && status == DQS_OK;
 }
 
 struct gmm_cloud gmm_cloud_exact(struct arena *arena, int n)

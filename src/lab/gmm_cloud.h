@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "chart.h"
+#include "collection.h"
 #include "gmm_metrics.h"
 
 struct gmm_cloud {
@@ -16,6 +17,10 @@ struct gmm_cloud {
 /* The last positions, measured. A trace of another task is an error that names `source`. */
 dqs_status gmm_cloud_read(struct gmm_cloud *cloud, struct arena *arena, const dqs_trace *trace,
                           const char *source, dqs_error *error);
+/* The same of a run; `data`, empty before, keeps what else the trace says and is the caller's to free. False if the run has no
+ * trace (yet), or one that is damaged or of another task: then with a warning. */
+bool gmm_cloud_of_run(struct gmm_cloud *cloud, struct plot_data *data, struct arena *arena,
+                      const char *run_dir, collection_warning *warn, void *user);
 /* Always the same ones for the same n. */
 struct gmm_cloud gmm_cloud_exact(struct arena *arena, int n);
 /* The measure of as many episodes of the exact Boltzmann policy (gmm_exact.h), always the same ones: the yardstick. */

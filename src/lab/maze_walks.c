@@ -2,6 +2,7 @@
 #include "maze_walks.h"
 #include "maze_metrics.h"
 #include "scenery.h"
+#include <stdio.h>
 #include <math.h>
 
 #define LEAST 0.012 /* m: shorter moves are not worth a point of the path */
@@ -71,6 +72,21 @@ dqs_status walks_read(struct walks *walks, struct arena *arena, const dqs_trace 
         walks->counts[walks->list[walks->n].kind]++;
     }
     return DQS_OK;
+}
+
+bool walks_of_run(struct walks *walks, struct plot_data *data, struct arena *arena, const char *run_dir,
+                  const struct maze_layout *layout, collection_warning *warn, void *user)
+{
+    dqs_error error = {0};
+    char source[700];
+    snprintf(source, sizeof source, "%s/trace.safetensors", run_dir);
+    dqs_status status = plot_data_read_trace(data, run_dir, &error);
+    bool there = status == DQS_OK && data->trace.episodes > 0;
+    if (there)
+        status = walks_read(walks, arena, &data->trace, layout, source, &error);
+    if (status != DQS_OK && warn)
+        warn(user, error.message);
+    return there && status == DQS_OK;
 }
 
 /* ---------------------------------------------------------------- drawing */

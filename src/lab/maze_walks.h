@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "chart.h"
+#include "collection.h"
 #include "maze.h"
 
 enum walk_kind { WALK_BY_TOP, WALK_BY_LEFT, WALK_TOP_LEFT, WALK_BOTTOM_RIGHT, WALK_LOST, WALK_KINDS };
@@ -24,6 +25,10 @@ struct walks {
 /* The trace is checked against the layout: a stranger's is an error that names `source`. */
 dqs_status walks_read(struct walks *walks, struct arena *arena, const dqs_trace *trace,
                       const struct maze_layout *layout, const char *source, dqs_error *error);
+/* The same of a run; `data`, empty before, keeps what else the trace says and is the caller's to free. False if the run has no
+ * trace (yet), or one that is damaged or of another task: then with a warning. */
+bool walks_of_run(struct walks *walks, struct plot_data *data, struct arena *arena, const char *run_dir,
+                  const struct maze_layout *layout, collection_warning *warn, void *user);
 const char *walk_text(enum walk_kind kind);
 struct chart_color walk_color(enum walk_kind kind, double alpha);
 /* Goals, the first `most` walks, walls, start; between chart_begin and chart_end. */

@@ -201,24 +201,21 @@ static void json_text_of(struct json *j, const char *key, const char *value)
 {
     if (!value)
         return;
-    json_key(j, key);
-    json_string(j, value);
+    json_put_text(j, key, value);
 }
 
 static void json_number_of(struct json *j, const char *key, double value)
 {
     if (isnan(value))
         return;
-    json_key(j, key);
-    json_number(j, value);
+    json_put_number(j, key, value);
 }
 
 static void json_count_of(struct json *j, const char *key, long value)
 {
     if (value < 0)
         return;
-    json_key(j, key);
-    json_integer(j, value);
+    json_put_integer(j, key, value);
 }
 
 static void json_row(void *out, const struct row *row)

@@ -32,17 +32,8 @@ static void take_run(struct reproduction *r, struct sampled *s, const struct col
 {
     struct plot_data data = {0};
     struct gmm_cloud cloud;
-    dqs_error error = {0};
     long step = 0;
-    char source[700];
-    snprintf(source, sizeof source, "%s/trace.safetensors", run->path);
-    dqs_status status = plot_data_read_trace(&data, run->path, &error);
-    bool there = status == DQS_OK && data.trace.episodes > 0;
-    if (there)
-        status = gmm_cloud_read(&cloud, &r->arena, &data.trace, source, &error);
-    if (status != DQS_OK && r->warn)
-        r->warn(r->user, error.message);
-    if (there && status == DQS_OK) {
+    if (gmm_cloud_of_run(&cloud, &data, &r->arena, run->path, r->warn, r->user)) {
         if (!number_read_long(data.step, &step))
             step = 0;
         s->mixed = s->mixed || (s->n > 0 && strcmp(s->mode, data.mode) != 0);

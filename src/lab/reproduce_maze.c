@@ -75,16 +75,7 @@ static bool take(struct reproduction *r, const struct collection_run *run, const
 {
     struct plot_data data = {0};
     struct walks walks;
-    dqs_error error = {0};
-    char source[700];
-    snprintf(source, sizeof source, "%s/trace.safetensors", run->path);
-    dqs_status status = plot_data_read_trace(&data, run->path, &error);
-    bool there = status == DQS_OK && data.trace.episodes > 0;
-    if (there)
-        status = walks_read(&walks, &data.arena, &data.trace, layout, source, &error);
-    if (status != DQS_OK && r->warn)
-        r->warn(r->user, error.message);
-    there = there && status == DQS_OK;
+    bool there = walks_of_run(&walks, &data, &data.arena, run->path, layout, r->warn, r->user);
     if (there) {
         *shares = shares_of(&walks);
         if (!number_read_long(data.step, &shares->step))
