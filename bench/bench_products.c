@@ -66,7 +66,7 @@ static void add_energy(struct bench_products *p, const char *phase, const struct
 static void add_draw(struct bench_products *p, const struct dqs_options *o, const struct net_shape *score,
                      const struct net_shape *critic, int F, int d)
 {
-    double B = (double)o->batch, N = (double)o->N, P = (double)o->particles,
+    double B = (double)o->batch, N = (double)o->N, P = (double)o->particles_target,
            steps = (double)o->corrector_target;
     if (o->gamma == 0 && o->noised != DQS_NOISED_POLICY)
         return;

@@ -227,7 +227,7 @@ static void fit_create(struct fit *f, struct arena *arena, const struct mixture 
                                .hidden = 2,
                                .embed = 64,
                                .steps = 50,
-                               .particles = 1,
+                               .most_particles = 1,
                                .act = ACT_GELU,
                                .residual = true,
                                .init = NET_UNIFORM,
@@ -306,7 +306,7 @@ static double fit_distance(const struct target *t, const struct score_options *o
     struct arena arena = {0};
     struct fit f;
     struct rng rng;
-    struct policy_draw draw = {.noise = 1};
+    struct policy_draw draw = {.noise = 1, .particles = 1};
     float *xy = arena_new(&arena, float, 2 * set->samples),
           *features = arena_new(&arena, float, set->samples);
     double start = clock_seconds();

@@ -58,7 +58,8 @@ static void test_ring_n_step(void **state)
     }
     ring_sample(&ring, &batch, gamma, N, &rng);
     for (int r = 0; r < batch.rows; r++) {
-        int code = (int)batch.obs[r], lane = code % 10, t = code / 1000 * LENGTH + code % 1000 / 10, steps = 0;
+        int code = (int)batch.obs[r], lane = code % 10, t = code / 1000 * LENGTH + code % 1000 / 10,
+            steps = 0;
         double reward = 0, discount = 1;
         while (steps < N && (steps == 0 || (t + steps) % LENGTH) && 2 * (t + steps) + lane < PUSHED) {
             reward += discount * (1 + t + steps);
@@ -136,7 +137,8 @@ static uint64_t hash_after(const char *kernels, int threads, int act_dim, const 
 #define SMALL "critic_width=48 score_width=64 embed=16 batch=140 warmup=200 replay=150 diag_states=0 "
 #define SMALL_BOX                                                                                            \
     SMALL "squash=box estimator=shifted K=8 N=5 sigma_min=0.02 temperature=relative T_spread=2 corrector=2 " \
-          "corrector_target=3 particles=3 noised=policy obs_octaves=2 max_grad_norm=1 weight_decay=0.01 "
+          "corrector_target=3 particles=3 particles_target=3 noised=policy obs_octaves=2 max_grad_norm=1 "   \
+          "weight_decay=0.01 "
 #define SMALL_PAPER                                                                         \
     SMALL "squash=paper estimator=gradient K=40 N=6 sampler=euler-maruyama sigma_min=0.05 " \
           "critic_layernorm=false "                                                         \
@@ -249,11 +251,10 @@ static void test_update_box(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_ring_n_step),         cmocka_unit_test(test_ring_uniform),
-        cmocka_unit_test(test_update_paper), cmocka_unit_test(test_update_latent),
-        cmocka_unit_test(test_update_box),   cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_ring),          cmocka_unit_test(test_ring_n_step),
+        cmocka_unit_test(test_ring_uniform),  cmocka_unit_test(test_update_paper),
+        cmocka_unit_test(test_update_latent), cmocka_unit_test(test_update_box),
+        cmocka_unit_test(test_threads),       cmocka_unit_test(test_golden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

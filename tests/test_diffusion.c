@@ -455,7 +455,7 @@ static void test_small_mixture(void **state)
                                .hidden = 2,
                                .embed = 32,
                                .steps = 50,
-                               .particles = 1,
+                               .most_particles = 1,
                                .act = ACT_GELU,
                                .residual = true,
                                .squash = SQUASH_BOX,
@@ -466,7 +466,7 @@ static void test_small_mixture(void **state)
                                .feature_dim = 1,
                                .act_dim = 2,
                                .batch = 256};
-    struct policy_draw draw = {.noise = 1};
+    struct policy_draw draw = {.noise = 1, .particles = 1};
     struct rng rng;
     float *xy = arena_new(&arena, float, 2 * N), *features = arena_new(&arena, float, N);
     int count[COUNT(parts)] = {0}, lost = 0;

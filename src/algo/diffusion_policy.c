@@ -45,7 +45,7 @@ static void network_score(void *self, float *score, const float *x, int level, i
     struct diffusion_policy *p = job->p;
     struct policy_work *w = &p->work[thread];
     const struct kernels *k = p->compute->k;
-    int width = p->o.width, d = p->o.act_dim, states = rows / p->o.particles;
+    int width = p->o.width, d = p->o.act_dim, states = rows / job->draw->particles;
     const float *part = p->level_part + (size_t)level * (size_t)width;
     for (int r = 0; r < states; r++)
         for (int j = 0; j < width; j++)
@@ -63,7 +63,7 @@ static void network_score(void *self, float *score, const float *x, int level, i
 static void choose(struct draw_job *job, struct policy_work *w, float *action, int row0, int rows, int thread)
 {
     struct diffusion_policy *p = job->p;
-    int P = p->o.particles, d = p->o.act_dim;
+    int P = job->draw->particles, d = p->o.act_dim;
     float u[TILE];
     for (int i = 0; i < rows * P; i++)
         w->owner[i] = row0 + i / P;
@@ -84,11 +84,13 @@ static void draw_tile(void *context, int tile, int thread)
     struct draw_job *job = context;
     struct diffusion_policy *p = job->p;
     struct policy_work *w = &p->work[thread];
-    int row0 = tile * TILE, rows = job->rows - row0 < TILE ? job->rows - row0 : TILE, P = p->o.particles,
-        d = p->o.act_dim;
+    int row0 = tile * TILE, rows = job->rows - row0 < TILE ? job->rows - row0 : TILE,
+        P = job->draw->particles, d = p->o.act_dim;
     float *action = job->action + (size_t)row0 * (size_t)d;
     net_part(p->compute->k, &p->score, w->base, job->features + (size_t)row0 * (size_t)p->o.feature_dim, rows,
              0, p->o.feature_dim, true);
+    for (int i = 0; i < rows * P; i++)
+        w->parent[i] = i / P;
     sampler_tile(&job->sampler, p->compute->k, w->x, row0 * P, rows * P, job->rng, job->chain_ticket,
                  &w->sampler, thread);
     for (int i = 0; i < rows * P * d; i++)
@@ -134,7 +136,7 @@ double policy_act(struct diffusion_policy *p, float *action, const float *featur
     rng->ticket += (uint64_t)corrector_tickets(&corrector);
     job.sampler.self = &job;
     job.sampler.noise = draw->noise;
-    if (rows * p->o.particles > NET_FEW)
+    if (rows * draw->particles > NET_FEW)
         net_pack(p->compute, (const struct net *[]){&p->score}, 1, false);
     lift_levels(p, draw->log_T);
     for (int t = 0; t < pool_threads(p->compute->pool); t++)
@@ -198,7 +200,7 @@ static void describe_energy(const struct diffusion_policy *p, struct blueprint *
 void policy_describe(const struct diffusion_policy *p, struct blueprint *b, struct arena *arena,
                      const struct policy_draw *draw, double T)
 {
-    int N = p->o.steps, E = p->o.embed, P = p->o.particles, d = p->o.act_dim;
+    int N = p->o.steps, E = p->o.embed, P = draw->particles, d = p->o.act_dim;
     b->net = &p->score;
     b->squash = p->o.squash == SQUASH_BOX ? OUT_BOX : OUT_TANH;
     b->particles = P;
@@ -289,7 +291,7 @@ void policy_create(struct diffusion_policy *p, struct arena *arena, const struct
                    const struct compute *compute, const struct twin_energy *energy)
 {
     struct net_spec spec = {inputs(o), o->act_dim, o->width, o->hidden, o->act, o->layernorm, o->residual};
-    int threads = pool_threads(compute->pool), chains = TILE * o->particles, E = o->embed;
+    int threads = pool_threads(compute->pool), chains = TILE * o->most_particles, E = o->embed;
     *p = (struct diffusion_policy){.o = *o, .compute = compute, .energy = energy};
     net_create(&p->score, arena, &spec);
     if (!o->act_only) {
@@ -316,8 +318,6 @@ void policy_create(struct diffusion_policy *p, struct arena *arena, const struct
         w->owner = arena_new(arena, int, chains);
         w->x = arena_new(arena, float, chains * o->act_dim);
         w->logp = arena_new(arena, float, chains);
-        for (int i = 0; i < chains; i++)
-            w->parent[i] = i / o->particles;
         tape_create(&w->tape, arena, &spec, chains, TAPE_INFER);
         sampler_scratch_create(&w->sampler, arena, chains, o->act_dim);
         corrector_scratch_create(&w->corrector, arena, TILE, o->act_dim);

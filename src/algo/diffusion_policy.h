@@ -12,7 +12,8 @@
 #include "twin_energy.h"
 
 struct policy_options {
-    int width, hidden, embed, steps, particles;
+    int width, hidden, embed, steps;
+    int most_particles; /* of any draw */
     enum activation act;
     bool residual, layernorm, act_only;
     enum net_init init;
@@ -48,6 +49,7 @@ double policy_score_scale(const struct diffusion_policy *p, double h);
 struct policy_draw {
     double log_T;  /* temperature as the network sees it */
     double noise;  /* of the diffusion: 1, or 0 for none after the start */
+    int particles; /* chains per row; one is chosen by softmax(Q/T) */
     int corrector; /* Metropolis-adjusted Langevin steps afterwards */
 };
 /* action [rows x act_dim] in the box <- features [rows x feature_dim]; returns the corrector's acceptance rate. */

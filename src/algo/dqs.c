@@ -28,11 +28,6 @@ struct dqs {
     struct rng rng_score, rng_temperature, rng_diagnose;
 };
 
-static bool needs_energy(const struct dqs *q, int corrector)
-{
-    return q->o.particles > 1 || corrector > 0;
-}
-
 /* The temperature as the network sees it. */
 static double seen_T(const struct dqs *q, double T)
 {
@@ -40,16 +35,23 @@ static double seen_T(const struct dqs *q, double T)
 }
 
 /* a ~ pi_phi(. | s) by reverse diffusion, at temperature T. [DEV] then, optionally, particles and the corrector. */
-static double draw(struct dqs *q, float *action, const float *s, int rows, double T, int corrector,
-                   double noise, struct rng *rng)
+static double draw(struct dqs *q, float *action, const float *s, int rows, double T, struct policy_draw how,
+                   struct rng *rng)
 {
-    struct policy_draw how = {seen_T(q, T), noise, corrector};
-    if (needs_energy(q, corrector))
+    how.log_T = seen_T(q, T);
+    if (how.particles > 1 || how.corrector > 0)
         twin_energy_prepare(&q->energy, q->setup.compute, s, rows, T);
     return policy_act(&q->policy, action, s, rows, &how, rng);
 }
 
 /* ---------------------------------------------------------------- act */
+static struct policy_draw acting(const struct dqs *q, dqs_act_mode mode)
+{
+    return (struct policy_draw){.noise = mode == DQS_ACT_EVALUATE ? q->o.eval_noise : 1,
+                                .particles = (int)q->o.particles,
+                                .corrector = (int)q->o.corrector};
+}
+
 static dqs_status dqs_act(void *self, float *action, const float *obs, int rows, dqs_act_mode mode,
                           dqs_error *error)
 {
@@ -69,8 +71,7 @@ static dqs_status dqs_act(void *self, float *action, const float *obs, int rows,
             twin_energy_prepare(&q->energy, q->setup.compute, q->e.s, n, q->temperature.T);
             grid_draw(&q->grid, a, n, rng);
         } else {
-            double noise = mode == DQS_ACT_EVALUATE ? q->o.eval_noise : 1;
-            draw(q, a, q->e.s, n, q->temperature.T, (int)q->o.corrector, noise, rng);
+            draw(q, a, q->e.s, n, q->temperature.T, acting(q, mode), rng);
         }
     }
     return DQS_OK;
@@ -168,9 +169,10 @@ static void dqs_update(void *self, struct log_sink *log)
     /* Target values Q^ = r + gamma Q_thetabar(s', a'), a' ~ pi_phi(s'). Nobody looks at a' where gamma is 0. */
     log_phase(log, "policy");
     double accepted = 0;
+    struct policy_draw next = {
+        .noise = 1, .particles = (int)q->o.particles_target, .corrector = (int)q->o.corrector_target};
     if (q->o.gamma > 0 || from_policy)
-        accepted =
-            draw(q, e->a_next, e->s_next, B, q->temperature.T, (int)q->o.corrector_target, 1, &e->rng_noise);
+        accepted = draw(q, e->a_next, e->s_next, B, q->temperature.T, next, &e->rng_noise);
     log_phase(log, "target");
     join_rows(e->x_next, e->s_next, e->features.dim, e->a_next, d, B);
     td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.discount, e->x_next, B,
@@ -225,13 +227,14 @@ static void dqs_diagnose(void *self, struct log_sink *log)
     for (int k = 0; rows > 0 && k < kinds; k++)
         for (int corrected = 0; corrected <= (q->o.corrector > 0); corrected++) {
             double T = q->temperature.T * at[k].factor, floor;
+            struct policy_draw how = acting(q, DQS_ACT_EXPLORE);
+            how.corrector = corrected ? how.corrector : 0;
             for (int i = 0; i < rows * n; i += B) { /* blocks of B samples; a block may span states */
                 int block = rows * n - i < B ? rows * n - i : B;
                 for (int r = 0; r < block; r++)
                     memcpy(q->e.s + (size_t)r * (size_t)F, states + (size_t)((i + r) / n) * (size_t)F,
                            sizeof(float) * (size_t)F);
-                draw(q, samples + (size_t)i * (size_t)d, q->e.s, block, T,
-                     corrected ? (int)q->o.corrector : 0, 1, &q->rng_diagnose);
+                draw(q, samples + (size_t)i * (size_t)d, q->e.s, block, T, how, &q->rng_diagnose);
             }
             twin_energy_prepare(&q->energy, q->setup.compute, states, rows, T);
             double tv = grid_total_variation(&q->grid, samples, rows, n, &floor, &q->rng_diagnose);
@@ -252,8 +255,8 @@ static dqs_status dqs_describe(void *self, struct blueprint *b, struct arena *ar
 {
     struct dqs *q = self;
     double T = q->temperature.T;
-    struct policy_draw how = {seen_T(q, T), mode == DQS_ACT_EVALUATE ? q->o.eval_noise : 1,
-                              (int)q->o.corrector};
+    struct policy_draw how = acting(q, mode);
+    how.log_T = seen_T(q, T);
     if (mode == DQS_ACT_EXACT)
         return fail(error, DQS_E_UNSUPPORTED, "exact: a grid over the critics is not exported; use evaluate");
     experience_describe(&q->e, b, mode);
@@ -290,11 +293,12 @@ static dqs_status check(const struct dqs_options *o, int act_dim, dqs_error *err
 static struct policy_options policy_choice(const struct dqs *q)
 {
     const struct dqs_options *o = &q->o;
+    long most = o->particles > o->particles_target ? o->particles : o->particles_target;
     return (struct policy_options){.width = (int)o->score_width,
                                    .hidden = (int)o->score_hidden,
                                    .embed = (int)o->embed,
                                    .steps = (int)o->N,
-                                   .particles = (int)o->particles,
+                                   .most_particles = (int)most,
                                    .act = (enum activation)o->score_activation,
                                    .residual = o->score_residual,
                                    .layernorm = o->score_layernorm,

@@ -58,6 +58,7 @@ const struct option dqs_option_table[] = {
            "measured"),
     /* acting */
     INT(particles, "1", 1, 256, "actions drawn per decision; one is chosen by softmax(Q/T)", "off"),
+    INT(particles_target, "1", 1, 256, "the same in the value targets", "off"),
     INT(corrector, "0", 0, 100, "Metropolis-adjusted Langevin steps after acting's diffusion", "measured"),
     INT(corrector_target, "0", 0, 100, "the same in the value targets", "measured"),
     REAL(corrector_step, "0.1", 1e-6, 0.5, "noise of one such step", "measured"),

@@ -23,7 +23,7 @@ struct dqs_options {
     double T, T_end, kappa, T_floor, entropy_target, T_lr, T_spread;
     long T_steps;
     /* acting */
-    long particles, corrector, corrector_target;
+    long particles, particles_target, corrector, corrector_target;
     double corrector_step, eval_noise;
     /* learning */
     int target_critics, energy_critics;
