@@ -132,9 +132,8 @@ static const char *preset_K(const char *env)
     return text;
 }
 
-/* Only what differs on one task and is not at the preset's value names a method: what differs between tasks is the
- * preset's. */
-static void options_that_vary_name_methods(void **state)
+/* Only what is not at the preset's value for the task names a method. */
+static void departures_from_the_preset_name_methods(void **state)
 {
     (void)state;
     struct collection c;
@@ -142,15 +141,17 @@ static void options_that_vary_name_methods(void **state)
     put_run("b", "cheetah-run", "dqs", "default", 0, "K: 160\ndiag_states: 2\n", "1,1,1,0\n");
     put_run("c", "cheetah-run", "dqs", "default", 0, "K: 77\ndiag_states: 1\n", "1,1,1,0\n");
     put_run("d", "gmm", "dqs", "default", 0, preset_K("gmm"), "1,1,1,0\n");
+    put_run("h", "gmm", "td3", "default", 0, "policy_delay: 5\n", "1,1,1,0\n"); /* the only one of its kind */
     put_run("e", "cheetah-run", "dqs", "paper", 0, "K: 1000\n", "1,1,1,0\n");
     put_run("f", "cheetah-run", "unheard_of", "default", 0, "x: 2\n", "1,1,1,0\n");
     put_run("g", "cheetah-run", "unheard_of", "default", 1, "x: 10\n", "1,1,1,0\n");
     read_well(&c);
     assert_int_equal(warnings.count, 0);
-    static const char *const labels[] = {"dqs default", "dqs default K=77", "dqs default K=160",
-                                         "dqs paper",   "unheard_of x=2",   "unheard_of x=10"};
-    assert_int_equal(c.n_methods, 6);
-    for (int m = 0; m < 6; m++)
+    static const char *const labels[] = {"dqs default",    "dqs default K=77",   "dqs default K=160",
+                                         "dqs paper",      "td3 policy_delay=5", "unheard_of x=2",
+                                         "unheard_of x=10"};
+    assert_int_equal(c.n_methods, 7);
+    for (int m = 0; m < 7; m++)
         assert_string_equal(c.methods[m].label, labels[m]);
     collection_free(&c);
 }
@@ -417,7 +418,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_top, remove_top)
     const struct CMUnitTest tests[] = {
         TEST(runs_are_grouped),
-        TEST(options_that_vary_name_methods),
+        TEST(departures_from_the_preset_name_methods),
         TEST(runs_of_an_earlier_version_are_compared_too),
         TEST(environment_options_are_part_of_the_task),
         TEST(doubles_count_once),

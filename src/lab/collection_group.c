@@ -1,6 +1,5 @@
-/* collection_group: task x method x seeds. A method is an algorithm with a preset and with the options that set
- * it apart: among those in which runs of one task differ, the ones not at the preset's value. What differs
- * between tasks alone is the preset's business. */
+/* collection_group: task x method x seeds. A method is an algorithm with a preset and with the options that are not
+ * at the preset's value for the task. */
 #include "collection_group.h"
 #include "config.h"
 #include "env.h"
@@ -30,9 +29,27 @@ static bool same_family(const struct collection_run *a, const struct collection_
     return strcmp(a->algo, b->algo) == 0 && strcmp(a->preset, b->preset) == 0;
 }
 
-/* ---------------------------------------------------------------- options that vary */
+/* ---------------------------------------------------------------- options that tell runs apart */
 
-/* The keys that vary within one family (an algorithm with a preset), by name. */
+/* The preset's own values for the task of a run. Only tasks of the table are asked: a path found in a file is not opened. */
+static struct config *preset_of(const struct collection_run *run)
+{
+    struct config *config = NULL;
+    const char *env = env_find(run->env) ? run->env : NULL;
+    if (config_create(&config, run->algo, env, NULL) == DQS_OK &&
+        (!run->preset[0] || config_preset(config, run->preset, NULL) == DQS_OK))
+        return config;
+    config_free(config);
+    return NULL;
+}
+
+static bool same_value(const char *a, const char *b)
+{
+    double x, y;
+    return strcmp(a, b) == 0 || (number_read(a, &x) && number_read(b, &y) && x == y);
+}
+
+/* The keys to look at within one family (an algorithm with a preset), by name. */
 struct family {
     const struct collection_run *first;
     const char **keys;
@@ -78,36 +95,33 @@ static void family_compare(struct family *family, struct arena *arena, const str
     }
 }
 
-static void find_varying(struct family *family, struct collection *c)
+/* One run alone says too when it is not its preset. */
+static void family_depart(struct family *family, struct arena *arena, const struct collection_run *run)
 {
-    for (int i = 0; i < c->n_runs; i++)
+    struct config *config = preset_of(run);
+    for (int i = 0; config && i < run->n_options; i++) {
+        const char *key = run->options[i].key, *usual = config_get(config, key);
+        if (usual && !same_value(run->options[i].value, usual) && !is_aside(key))
+            family_add(family, arena, key);
+    }
+    config_free(config);
+}
+
+static void find_keys(struct family *family, struct collection *c)
+{
+    for (int i = 0; i < c->n_runs; i++) {
+        if (!same_family(&c->runs[i], family->first))
+            continue;
+        family_depart(family, &c->arena, &c->runs[i]);
         for (int k = 0; k < i; k++)
-            if (same_family(&c->runs[i], family->first) && same_family(&c->runs[k], family->first) &&
-                strcmp(c->runs[i].task, c->runs[k].task) == 0) {
+            if (same_family(&c->runs[k], family->first) && strcmp(c->runs[i].task, c->runs[k].task) == 0) {
                 family_compare(family, &c->arena, &c->runs[i], &c->runs[k]);
                 family_compare(family, &c->arena, &c->runs[k], &c->runs[i]);
             }
+    }
 }
 
 /* ---------------------------------------------------------------- methods */
-
-/* The preset's own values for the task of a run. Only tasks of the table are asked: a path found in a file is not opened. */
-static struct config *preset_of(const struct collection_run *run)
-{
-    struct config *config = NULL;
-    const char *env = env_find(run->env) ? run->env : NULL;
-    if (config_create(&config, run->algo, env, NULL) == DQS_OK &&
-        (!run->preset[0] || config_preset(config, run->preset, NULL) == DQS_OK))
-        return config;
-    config_free(config);
-    return NULL;
-}
-
-static bool same_value(const char *a, const char *b)
-{
-    double x, y;
-    return strcmp(a, b) == 0 || (number_read(a, &x) && number_read(b, &y) && x == y);
-}
 
 /* What an option is without any preset: what it was, too, before there was such an option. */
 static const char *standard_of(const struct config *config, const char *key)
@@ -120,7 +134,7 @@ static const char *standard_of(const struct config *config, const char *key)
     return NULL;
 }
 
-/* The varying options in which a run departs from its preset: these name its method. */
+/* The options in which a run departs from its preset: these name its method. */
 static int take_departures(struct collection_option *out, const struct family *family,
                            const struct collection_run *run)
 {
@@ -251,7 +265,7 @@ static void find_methods(struct collection *c)
         if (met)
             continue;
         struct family family = {.first = &c->runs[i]};
-        find_varying(&family, c);
+        find_keys(&family, c);
         for (int k = i; k < c->n_runs; k++)
             if (same_family(&c->runs[k], family.first))
                 add_method(c, &family, &c->runs[k]);
