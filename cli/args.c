@@ -189,6 +189,16 @@ int args_parse(const struct args_spec *spec, int argc, char **argv, const char *
     return -1;
 }
 
+void args_again(char *text, size_t size, int argc, char **argv)
+{
+    char word[1200];
+    size_t used = 0;
+    for (int i = 0; i < argc && used < size; i++) {
+        format_shell_word(word, sizeof word, argv[i]);
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " " : "", word);
+    }
+}
+
 void args_list_free(struct args_list *list)
 {
     free(list->items);

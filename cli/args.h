@@ -4,6 +4,7 @@
 #define CLI_ARGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct args_list { /* a flag that may be given many times */
     const char **items;
@@ -29,6 +30,8 @@ struct args_spec {
 /* Fills the flags' targets and `words` (room for `most`). Returns a negative number to go on, otherwise the
  * exit code: help was printed, or a complaint. */
 int args_parse(const struct args_spec *spec, int argc, char **argv, const char **words, int *count);
+/* The same words, quoted for a shell. */
+void args_again(char *text, size_t size, int argc, char **argv);
 void args_list_free(struct args_list *list);
 char *args_list_join(const struct args_list *list); /* "a=1 b=2", malloc'd; "" for none; NULL: no memory */
 

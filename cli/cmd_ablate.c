@@ -11,6 +11,7 @@ struct words {
     const char *algo, *preset, *seeds, *steps, *out, *jobs, *retries, *measure;
     struct args_list set;
     bool json, quiet;
+    const char *again; /* the words that go on */
 };
 
 static const char about[] =
@@ -114,7 +115,7 @@ static int tell(const struct sweep_plan *plan, const char *key, const struct wor
 static int train_and_tell(const struct sweep_spec *spec, const struct sweep_plan *plan, const char *key,
                           const struct words *w, long jobs, long retries)
 {
-    struct drive_sweep d = {.spec = spec, .plan = plan, .quiet = w->quiet, .aside = true};
+    struct drive_sweep d = {.spec = spec, .plan = plan, .words = w->again, .quiet = w->quiet, .aside = true};
     int code = EXIT_FAILED;
     if (drive_sweep_begin(&d, (int)jobs, (int)retries, LEASE_PATIENCE))
         code = drive_sweep(&d);
@@ -154,6 +155,7 @@ int cmd_ablate(int argc, char **argv)
 {
     struct words w = {.algo = "dqs", .seeds = "3", .measure = "mean_reward"};
     const char *words[2];
+    char again[4000];
     long jobs = 0, retries = 1;
     const struct args_flag flags[] = {
         {"--algo", "A", "the algorithm ('dqs algos'; default: dqs)", .text = &w.algo},
@@ -178,6 +180,8 @@ int cmd_ablate(int argc, char **argv)
                                    .least = 2,
                                    .most = 2,
                                    .settings = true};
+    args_again(again, sizeof again, argc, argv);
+    w.again = again;
     int code = args_parse(&spec, argc, argv, words, NULL);
     if (code < 0 && ((w.jobs && !args_long("--jobs", w.jobs, 1, 1024, &jobs)) ||
                      (w.retries && !args_long("--retries", w.retries, 0, 1000, &retries))))

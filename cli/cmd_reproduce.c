@@ -4,7 +4,6 @@
 #include "drive_sweep.h"
 #include "file.h"
 #include "reproduce_plan.h"
-#include "terminal.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -325,17 +324,6 @@ static int find_items(const char *const *names, int n, const struct reproduce_it
     return -1;
 }
 
-/* The same command for a shell. */
-static void join_words(char *text, size_t size, int argc, char **argv)
-{
-    char word[1200];
-    size_t used = 0;
-    for (int i = 0; i < argc && used < size; i++) {
-        format_shell_word(word, sizeof word, argv[i]);
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " " : "", word);
-    }
-}
-
 int cmd_reproduce(int argc, char **argv)
 {
     struct words w = {.out = "runs/reproduce"};
@@ -377,7 +365,7 @@ int cmd_reproduce(int argc, char **argv)
     s->w = &w;
     s->again = again;
     s->retries = 1;
-    join_words(again, sizeof again, argc, argv);
+    args_again(again, sizeof again, argc, argv);
     int code = args_parse(&spec, argc, argv, names, &n);
     if (code < 0 && ((w.jobs && !args_long("--jobs", w.jobs, 1, 1024, &s->jobs)) ||
                      (w.retries && !args_long("--retries", w.retries, 0, 1000, &s->retries))))

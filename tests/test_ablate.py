@@ -2,11 +2,13 @@
 import csv
 import itertools
 import statistics
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from test_cli import complaint, dqs, only_json
+from test_cli import DQS, complaint, dqs, only_json
 
 SMALL = ["--algo", "td3", "--steps", 900, "--set", "warmup=100", "--set", "batch=32", "--set", "width=16", "--set",
          "eval_every=300", "--set", "eval_episodes=2", "--set", "final_episodes=4"]
@@ -108,3 +110,16 @@ def test_wrong_commands(words, part, tmp_path):
     result = dqs("ablate", *words, cwd=tmp_path)
     assert part in complaint(result, 2)
     assert not list(Path(tmp_path).iterdir())
+
+
+def test_stopped_it_says_how_to_go_on(tmp_path):
+    words = ["ablate", "pendulum", "gamma=0.9,0.99", "--algo", "td3", "--steps", "500k", "--seeds", "1", "--out", "my runs"]
+    process = subprocess.Popen([DQS, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    begin = time.time()
+    while not list(tmp_path.glob("my runs/pendulum/td3/*/progress.csv")):
+        assert time.time() < begin + 60 and process.poll() is None
+        time.sleep(0.05)
+    process.terminate()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + 15
+    assert f"to go on: {DQS} ablate pendulum gamma=0.9,0.99 --algo td3 --steps 500k --seeds 1 --out 'my runs'\n" in err
