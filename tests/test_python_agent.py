@@ -69,7 +69,7 @@ def test_learns_what_is_there_to_learn():
     action, state = agent.predict(np.zeros(2, np.float32), state="kept")
     assert abs(action[0] - 1.5) < 0.25 and state == "kept"
     assert calls == list(range(1, 901)) and agent.num_episodes == 45 and agent.num_updates == 800
-    assert agent.episode_lengths[0] == 20 and agent.metrics()["train/n_updates"] == 800
+    assert agent.episode_lengths[-2:] == [20, 20] and agent.metrics()["train/n_updates"] == 800
 
 
 def test_diffusion_policy_learns_it_too():

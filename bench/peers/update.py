@@ -25,6 +25,8 @@ PEERS = {
 }
 TOLERANCE = 1e-4  # of losses and parameters, relative
 ACTS = 200
+# Targets of one step, which take as long as those of several, and one chain per decision: the peers know no others.
+PLAIN = ["--set", "n_step=1", "--set", "particles=1"]
 
 
 class Peer:
@@ -53,7 +55,7 @@ class Peer:
 
 
 def ours(program, preset, threads, only):
-    words = ["--repeats", "1", "--preset", preset, "--threads", str(threads), "--only", only]
+    words = ["--repeats", "1", "--preset", preset, "--threads", str(threads), "--only", only, *PLAIN]
     pin = lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     command = [program, "bench", "--json", *words]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, preexec_fn=pin).stdout)
@@ -107,7 +109,7 @@ def main():
     wrong = []
     for preset in options.presets:
         with tempfile.TemporaryDirectory() as fixture:
-            subprocess.run([options.program, "bench", "--preset", preset, "--fixture", fixture], check=True)
+            subprocess.run([options.program, "bench", "--preset", preset, "--fixture", fixture, *PLAIN], check=True)
             for threads in options.threads:
                 wrong += compare(options, preset, threads, fixture, acting=preset == "default")
     if wrong:

@@ -87,8 +87,8 @@ class Agent:
         self.num_timesteps = 0
         self.num_updates = 0
         self.num_episodes = 0
-        self.episode_returns: deque[float] = deque(maxlen=WINDOW)
-        self.episode_lengths: deque[int] = deque(maxlen=WINDOW)
+        self._episode_returns: deque[float] = deque(maxlen=WINDOW)
+        self._episode_lengths: deque[int] = deque(maxlen=WINDOW)
         self.history: list[dict[str, float]] = []
 
     @staticmethod
@@ -135,6 +135,15 @@ class Agent:
     @property
     def env(self) -> AnyEnv | None:
         return self._lanes.env if self._lanes is not None else None
+
+    @property
+    def episode_returns(self) -> list[float]:
+        """Of the last 100 finished episodes, the newest at the end."""
+        return list(self._episode_returns)
+
+    @property
+    def episode_lengths(self) -> list[int]:
+        return list(self._episode_lengths)
 
     def close(self) -> None:
         """Frees the learner's memory and threads now, not when Python gets to it. The environment stays open."""
@@ -257,8 +266,8 @@ class Agent:
         if lanes.ended.any():
             for row in np.flatnonzero(lanes.ended):
                 self.num_episodes += 1
-                self.episode_returns.append(float(self._returns[row]))
-                self.episode_lengths.append(int(self._lengths[row]))
+                self._episode_returns.append(float(self._returns[row]))
+                self._episode_lengths.append(int(self._lengths[row]))
             self._returns[lanes.ended] = 0
             self._lengths[lanes.ended] = 0
 
@@ -267,9 +276,9 @@ class Agent:
         row: dict[str, float] = {"time/total_timesteps": self.num_timesteps, "time/time_elapsed": seconds,
                                  "time/fps": (self.num_timesteps - first) / max(seconds, 1e-9),
                                  "time/episodes": self.num_episodes}
-        if self.episode_returns:
-            row["rollout/ep_rew_mean"] = float(np.mean(self.episode_returns))
-            row["rollout/ep_len_mean"] = float(np.mean(self.episode_lengths))
+        if self._episode_returns:
+            row["rollout/ep_rew_mean"] = float(np.mean(self._episode_returns))
+            row["rollout/ep_len_mean"] = float(np.mean(self._episode_lengths))
         row.update(self.metrics())
         self.history.append(row)
         if table is not None:
@@ -395,7 +404,7 @@ class Agent:
         action = self.action_space
         return {"format": NOTE_FORMAT, "env": self.env_name, "num_timesteps": self.num_timesteps,
                 "num_updates": self.num_updates, "num_episodes": self.num_episodes,
-                "episode_returns": list(self.episode_returns), "episode_lengths": list(self.episode_lengths),
+                "episode_returns": self.episode_returns, "episode_lengths": self.episode_lengths,
                 "observation": {"shape": list(self.observation_space.shape), "dtype": str(self.observation_space.dtype)},
                 "action": {"shape": list(action.shape), "dtype": str(action.dtype), "low": action.low.ravel().tolist(),
                            "high": action.high.ravel().tolist()}, "state": state}
@@ -426,8 +435,8 @@ class Agent:
                 raise ValueError("has a note that contradicts the sizes of its networks")
             self.num_timesteps, self.num_updates, self.num_episodes = (
                 int(data[key]) for key in ("num_timesteps", "num_updates", "num_episodes"))
-            self.episode_returns.extend(float(x) for x in data["episode_returns"])
-            self.episode_lengths.extend(int(x) for x in data["episode_lengths"])
+            self._episode_returns.extend(float(x) for x in data["episode_returns"])
+            self._episode_lengths.extend(int(x) for x in data["episode_lengths"])
             self._saved_state = data["state"]
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
             raise FormatError(f"{path}: {problem or type(problem).__name__}" if isinstance(problem, ValueError)
