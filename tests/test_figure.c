@@ -7,6 +7,7 @@
 #include "gmm.h"
 #include "rng.h"
 #include "safetensors.h"
+#include "trace_file.h"
 #include <ftw.h>
 #include <math.h>
 #include <stdio.h>
@@ -221,45 +222,10 @@ static void put_run(const struct lab *lab, const char *run, const char *env, con
     assert_int_equal(file_write_text(inside(lab, run, "evaluations.csv"), text, &error), DQS_OK);
 }
 
-struct trace {
-    size_t episodes, stride, obs_dim;
-    float *obs, *map; /* map: 21 x 21, or NULL */
-    int64_t *length;
-    double *returns, axis[21];
-};
-
-static void walk_trace(void *object, struct visitor *v)
-{
-    struct trace *t = object;
-    size_t shape[3] = {t->episodes, t->stride, t->obs_dim};
-    v->tensor(v->context, "obs", VISIT_LEARN, VISIT_F32, 3, shape, t->obs);
-    visit_vector(v, "returns", VISIT_LEARN, VISIT_F64, t->returns, t->episodes);
-    visit_vector(v, "length", VISIT_LEARN, VISIT_I64, t->length, t->episodes);
-    if (!t->map)
-        return;
-    visit_matrix(v, "soft_value", VISIT_LEARN, VISIT_F32, t->map, 21, 21);
-    visit_vector(v, "soft_value_x", VISIT_LEARN, VISIT_F64, t->axis, 21);
-    visit_vector(v, "soft_value_y", VISIT_LEARN, VISIT_F64, t->axis, 21);
-}
-
-static struct trace new_trace(struct arena *arena, size_t episodes, size_t stride, size_t obs_dim)
-{
-    struct trace t = {.episodes = episodes, .stride = stride, .obs_dim = obs_dim};
-    t.obs = arena_new(arena, float, episodes *stride *obs_dim);
-    t.length = arena_new(arena, int64_t, episodes);
-    t.returns = arena_new(arena, double, episodes);
-    for (size_t e = 0; e < episodes; e++)
-        t.length[e] = (int64_t)stride - 1;
-    return t;
-}
-
 static void put_trace(const struct lab *lab, const char *run, struct trace *t)
 {
-    dqs_error error;
     const struct safetensors_pair about[] = {{"step", "2000"}, {"mode", "evaluate"}, {NULL, NULL}};
-    assert_int_equal(
-        safetensors_write(inside(lab, run, "trace.safetensors"), about, VISIT_LEARN, walk_trace, t, &error),
-        DQS_OK);
+    assert_int_equal(trace_write(t, inside(lab, run, "trace.safetensors"), about), DQS_OK);
 }
 
 /* Of 20 episodes: by_top and by_left to the top left goal, right to the bottom right, the rest stays. */
@@ -268,8 +234,7 @@ static void put_maze(const struct lab *lab, const char *run, int by_top, int by_
     static const float stops[3][5][2] = {{{0, 0}, {0, 1}, {0, 2}, {-1, 2}, {-2, 2}},
                                          {{0, 0}, {-1, 0}, {-2, 0}, {-2, 1}, {-2, 2}},
                                          {{0, 0}, {1, 0}, {2, 0}, {2, -1}, {2, -2}}};
-    struct arena arena = {0};
-    struct trace t = new_trace(&arena, 20, 5, 4);
+    struct trace t = trace_new(20, 5, 4);
     for (int e = 0; e < by_top + by_left + right; e++) {
         int kind = e < by_top ? 0 : e < by_top + by_left ? 1 : 2;
         t.returns[e] = 10;
@@ -277,24 +242,17 @@ static void put_maze(const struct lab *lab, const char *run, int by_top, int by_
             memcpy(t.obs + (5 * e + s) * 4, stops[kind][s], 2 * sizeof(float));
     }
     put_trace(lab, run, &t);
-    arena_free(&arena);
 }
 
 static void put_gmm(const struct lab *lab, const char *run, int episodes, bool with_map)
 {
-    struct arena arena = {0};
-    struct trace t = new_trace(&arena, (size_t)episodes, 1, 2);
+    struct trace t = trace_new((size_t)episodes, 1, 2);
     struct rng rng;
     rng_seed(&rng, 5, RNG_TEST);
     gmm_sample(t.obs, episodes, &rng);
     if (with_map)
-        t.map = arena_new(&arena, float, 441);
-    for (int i = 0; i < 441 && with_map; i++)
-        t.map[i] = (float)gmm_log_density(5 * (i % 21) - 50, 5 * (i / 21) - 50);
-    for (int i = 0; i < 21; i++)
-        t.axis[i] = 5 * i - 50;
+        trace_map_gmm(&t);
     put_trace(lab, run, &t);
-    arena_free(&arena);
 }
 
 static void note_warning(void *user, const char *line)
@@ -356,7 +314,7 @@ static void a_method_looks_the_same_in_any_company(void **state)
     assert_int_equal(pixels_like(lab, "fig-curves.png", dqs), 0);
     assert_true(pixels_like(lab, "fig-curves.png", qsm) > 100);
     draw_well(lab, &(struct figure_choice){.tasks = "pendulum", .rule.band = CURVE_NO_BAND}, 2);
-    assert_true(pixels_like(lab, "fig-curves.png", band) < tinted / 10); /* edges of lines */
+    assert_true(pixels_like(lab, "fig-curves.png", band) < tinted / 10);           /* edges of lines */
     draw_well(lab, &(struct figure_choice){.tasks = "pendulum", .seeds = "1"}, 2); /* one seed: no band */
     assert_true(pixels_like(lab, "fig-curves.png", band) < tinted / 10);
 }

@@ -6,6 +6,7 @@
 #include "plot.h"
 #include "rng.h"
 #include "safetensors.h"
+#include "trace_file.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,58 +276,14 @@ static void put_curve(const struct folder *f)
              "2000,-300,0.05\n22"); /* the last line is being written */
 }
 
-struct trace {
-    size_t episodes, stride, obs_dim;
-    float *obs;
-    int64_t *length;
-    double *returns;
-    float *map;
-    double axis[21];
-};
-
-static void walk_trace(void *object, struct visitor *v)
-{
-    struct trace *t = object;
-    size_t shape[3] = {t->episodes, t->stride, t->obs_dim};
-    v->tensor(v->context, "obs", VISIT_LEARN, VISIT_F32, 3, shape, t->obs);
-    visit_vector(v, "returns", VISIT_LEARN, VISIT_F64, t->returns, t->episodes);
-    visit_vector(v, "length", VISIT_LEARN, VISIT_I64, t->length, t->episodes);
-    if (!t->map)
-        return;
-    visit_matrix(v, "soft_value", VISIT_LEARN, VISIT_F32, t->map, 21, 21);
-    visit_vector(v, "soft_value_x", VISIT_LEARN, VISIT_F64, t->axis, 21);
-    visit_vector(v, "soft_value_y", VISIT_LEARN, VISIT_F64, t->axis, 21);
-}
-
-static struct trace new_trace(size_t episodes, size_t stride, size_t obs_dim)
-{
-    struct trace t = {episodes,
-                      stride,
-                      obs_dim,
-                      calloc(episodes * stride * obs_dim, sizeof(float)),
-                      calloc(episodes, sizeof(int64_t)),
-                      calloc(episodes, sizeof(double)),
-                      NULL,
-                      {0}};
-    for (size_t e = 0; e < episodes; e++)
-        t.length[e] = (int64_t)stride - 1;
-    return t;
-}
-
 static void put_trace(const struct folder *f, struct trace *t)
 {
-    dqs_error error;
-    assert_int_equal(
-        safetensors_write(inside(f, "trace.safetensors"), NULL, VISIT_LEARN, walk_trace, t, &error), DQS_OK);
-    free(t->obs);
-    free(t->length);
-    free(t->returns);
-    free(t->map);
+    assert_int_equal(trace_write(t, inside(f, "trace.safetensors"), NULL), DQS_OK);
 }
 
 static void put_gmm(const struct folder *f, bool with_map)
 {
-    struct trace t = new_trace(500, 2, 2);
+    struct trace t = trace_new(500, 2, 2);
     float *xy = malloc(1000 * sizeof *xy);
     struct rng rng;
     rng_seed(&rng, 5, RNG_TEST);
@@ -334,13 +291,8 @@ static void put_gmm(const struct folder *f, bool with_map)
     for (size_t e = 0; e < 500; e++)
         memcpy(t.obs + 4 * e + 2, xy + 2 * e, 2 * sizeof *xy);
     free(xy);
-    if (with_map) {
-        t.map = malloc(441 * sizeof(float));
-        for (int i = 0; i < 441; i++)
-            t.map[i] = (float)gmm_log_density(5 * (i % 21) - 50, 5 * (i / 21) - 50);
-        for (int i = 0; i < 21; i++)
-            t.axis[i] = 5 * i - 50;
-    }
+    if (with_map)
+        trace_map_gmm(&t);
     put_trace(f, &t);
 }
 
@@ -348,7 +300,7 @@ static void put_maze(const struct folder *f)
 {
     static const float stops[2][4][2] = {{{0, 0}, {0, 2}, {-1, 2}, {-2, 2}},
                                          {{0, 0}, {2, 0}, {2, -1}, {2, -2}}};
-    struct trace t = new_trace(10, 4, 4);
+    struct trace t = trace_new(10, 4, 4);
     for (size_t e = 0; e < 9; e++)
         for (size_t s = 0; s < 4; s++)
             memcpy(t.obs + (4 * e + s) * 4, stops[e % 2][s], 2 * sizeof(float));
@@ -494,11 +446,11 @@ static void a_trace_of_another_task_is_refused(void **state)
     put_config(f, "maze-small");
     put_gmm(f, false);
     expect_failure(f, DQS_E_MISMATCH, "maze-small", 0);
-    struct trace t = new_trace(2, 3, 4);
+    struct trace t = trace_new(2, 3, 4);
     t.length[1] = 3; /* one more than there is room for */
     put_trace(f, &t);
     expect_failure(f, DQS_E_FORMAT, "episode 1", 0);
-    t = new_trace(2, 3, 4);
+    t = trace_new(2, 3, 4);
     t.obs[5] = NAN;
     put_trace(f, &t);
     expect_failure(f, DQS_E_MISMATCH, "nan", 0);

@@ -30,7 +30,7 @@ struct collection_method {
     const char *label; /* "dqs", "dqs paper K=8": the preset if the algorithm was run with several */
     const char *algo, *preset;
     int n_options;                           /* by key */
-    const struct collection_option *options; /* that vary and are not at the preset's value */
+    const struct collection_option *options; /* that are not at the preset's value */
     int number;                              /* its place in the list */
 };
 

@@ -38,6 +38,10 @@ static const struct reproduce_figure control_figures[] = {
 static const struct reproduce_figure gmm_figures[] = {{figure_gmm, NULL, NULL}, {0}};
 static const struct reproduce_figure maze_figures[] = {{figure_mazes, NULL, NULL}, {0}};
 
+/* The same runs for the tables and the curves. */
+#define CONTROL_RUNS \
+    .tasks = CONTROL, .steps = 250000, .least_steps = 100000, .seeds = 3, .settings = control_settings
+
 const struct reproduce_item reproduce_items[] = {
     {.name = "fig-gmm",
      .title = "Figure 2: samples of a Gaussian mixture",
@@ -64,34 +68,22 @@ const struct reproduce_item reproduce_items[] = {
      .judge = reproduce_maze},
     {.name = "table1",
      .title = "Table 1: returns of DQS and classic algorithms on eight control tasks",
-     .tasks = CONTROL,
+     CONTROL_RUNS,
      .algos = CLASSIC,
-     .steps = 250000,
-     .least_steps = 100000,
-     .seeds = 3,
-     .settings = control_settings,
      .figures = table_figures,
      .report = true,
      .judge = reproduce_cells},
     {.name = "table2",
      .title = "Table 2: returns of DQS and diffusion algorithms on eight control tasks",
-     .tasks = CONTROL,
+     CONTROL_RUNS,
      .algos = DIFFUSION,
-     .steps = 250000,
-     .least_steps = 100000,
-     .seeds = 3,
-     .settings = control_settings,
      .figures = table_figures,
      .report = true,
      .judge = reproduce_cells},
     {.name = "fig-dmc",
      .title = "Figures 4 and 5: learning curves on eight control tasks",
-     .tasks = CONTROL,
+     CONTROL_RUNS,
      .algos = CLASSIC ",qsm,dacer,dipo",
-     .steps = 250000,
-     .least_steps = 100000,
-     .seeds = 3,
-     .settings = control_settings,
      .figures = control_figures,
      .report = true,
      .judge = reproduce_curves},
