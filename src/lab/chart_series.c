@@ -93,18 +93,26 @@ void chart_mark(cairo_t *c, double x, double y, const struct chart_look *look, d
 #define BETWEEN 22.0
 #define SIZE 9.5
 
-static double key_width(cairo_t *c, const struct chart_look_key *key)
+/* Of its letters: smaller where a method has so many options that the line would not hold them. */
+static double key_size(cairo_t *c, const struct chart_look_key *key, double room)
 {
-    return SAMPLE + 7 + chart_text_width(c, key->text, SIZE, key->strong ? CHART_BOLD : 0);
+    double width = chart_text_width(c, key->text, SIZE, key->strong ? CHART_BOLD : 0),
+           left = room - SAMPLE - 7;
+    return width > left ? SIZE * left / width : SIZE;
 }
 
-static void draw_key(cairo_t *c, double x, double y, const struct chart_look_key *key)
+static double key_width(cairo_t *c, const struct chart_look_key *key, double room)
+{
+    return SAMPLE + 7 + chart_text_width(c, key->text, key_size(c, key, room), key->strong ? CHART_BOLD : 0);
+}
+
+static void draw_key(cairo_t *c, double x, double y, const struct chart_look_key *key, double room)
 {
     const struct chart_axes plain = {.box = {0, 0, 1, 1}, .x = {0, 1}, .y = {1, 0}};
     const double xs[] = {x, x + SAMPLE}, ys[] = {y, y};
     chart_series(c, &plain, xs, ys, 2, &key->look, key->strong ? 2.2 : 1.6);
     chart_mark(c, x + SAMPLE, y, &key->look, 2.9);
-    chart_text(c, x + SAMPLE + 7, y, key->text, SIZE, chart_ink(0.95), CHART_LEFT,
+    chart_text(c, x + SAMPLE + 7, y, key->text, key_size(c, key, room), chart_ink(0.95), CHART_LEFT,
                CHART_MIDDLE | (key->strong ? CHART_BOLD : 0));
 }
 
@@ -113,15 +121,15 @@ double chart_look_legend(cairo_t *c, struct chart_box box, const struct chart_lo
 {
     double y = box.y + PITCH / 2;
     for (int first = 0; first < n; y += PITCH) {
-        double total = key_width(c, &keys[first]);
+        double total = key_width(c, &keys[first], box.width);
         int end = first + 1;
-        for (; end < n && total + BETWEEN + key_width(c, &keys[end]) <= box.width; end++)
-            total += BETWEEN + key_width(c, &keys[end]);
+        for (; end < n && total + BETWEEN + key_width(c, &keys[end], box.width) <= box.width; end++)
+            total += BETWEEN + key_width(c, &keys[end], box.width);
         double x = box.x + (box.width - total) / 2;
         for (; first < end; first++) {
             if (draw)
-                draw_key(c, x, y, &keys[first]);
-            x += key_width(c, &keys[first]) + BETWEEN;
+                draw_key(c, x, y, &keys[first], box.width);
+            x += key_width(c, &keys[first], box.width) + BETWEEN;
         }
     }
     return y - PITCH / 2 - box.y;

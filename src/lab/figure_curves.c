@@ -112,7 +112,7 @@ static void set_keys(struct grid *g, struct arena *arena)
     for (int i = 0; i < view->n_methods; i++) {
         int method = view->methods[i];
         struct chart_range seeds = seeds_of(g, method);
-        char name[128], count[40], text[200];
+        char name[400], count[40], text[460];
         if (seeds.high == 0)
             continue;
         figure_name(name, sizeof name, &view->collection->methods[method]);
