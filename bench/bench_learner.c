@@ -23,7 +23,7 @@ dqs_status bench_options(struct dqs_options *o, const struct bench_choice *choic
             found = true;
         }
     if (!found)
-        return fail(error, DQS_E_UNKNOWN, "preset %s: not known; try default, quick, paper or authors",
+        return fail(error, DQS_E_UNKNOWN, "preset %s: not known; try default, wide, quick, paper or authors",
                     choice->preset);
     strcat(words, COMMON);
     for (int i = 0; i < choice->sets; i++)

@@ -2,7 +2,7 @@
 """How the cost of one update grows: a Markdown table for each of K, N, batch, width, action dimension and threads.
 
 Runs `dqs bench --only update` once per value, everything else at the preset's default and cheetah-run's size:
-    bench/scaling.py [--preset default] [--repeats 10]
+    bench/scaling.py [--preset wide] [--repeats 10]
 """
 import argparse
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 
 PROGRAM = Path(__file__).resolve().parent.parent / "build" / "dqs"
 AXES = {  # heading: values, and how one of them is asked for
-    "default": {
+    "wide": {
         "K": ([2, 4, 8, 16, 32, 64], lambda v: ["--set", f"K={v}"]),
         "N": ([2, 6, 20, 50, 100], lambda v: ["--set", f"N={v}"]),
         "batch": ([64, 128, 256, 512, 1024], lambda v: ["--set", f"batch={v}"]),
@@ -41,7 +41,7 @@ def table(heading, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", default="default", choices=sorted(AXES))
+    parser.add_argument("--preset", default="wide", choices=sorted(AXES))
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--threads", type=int, default=2, help="the most, for the last table")
     o = parser.parse_args()

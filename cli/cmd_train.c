@@ -89,7 +89,7 @@ int cmd_train(int argc, char **argv)
     const struct args_flag flags[] = {
         {"--env", "ENV", "the task, by flag instead of by word", .text = &w.env},
         {"--algo", "A", "the algorithm ('dqs algos'; default: dqs)", .text = &w.algo},
-        {"--preset", "P", "a named set of values: default, paper, quick; of dqs also authors",
+        {"--preset", "P", "a named set of values: default, paper, quick; of dqs also authors, wide",
          .text = &w.preset},
         {"--steps", "N", "environment steps in total", .text = &w.steps},
         {"--seed", "S", "of everything random", .text = &w.seed},

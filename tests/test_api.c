@@ -449,10 +449,10 @@ static void wrong_use_is_told(void **state)
 static void presets_are_sound(void **state)
 {
     (void)state;
-    static const char *const presets[] = {"default", "paper", "authors", "quick"};
+    static const char *const presets[] = {"default", "paper", "authors", "wide", "quick"};
     const char *env;
     for (int e = 0; (env = dqs_env_name(e, NULL)); e++)
-        for (int p = 0; p < 4; p++) {
+        for (int p = 0; p < 5; p++) {
             dqs_config *config;
             dqs_option_info info;
             dqs_error error = {0};

@@ -102,11 +102,11 @@ def test_saving_needs_the_sources(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["torch", "jax"])
-@pytest.mark.parametrize("preset, hoist", [("default", []), ("paper", ["--hoist"])])
+@pytest.mark.parametrize("preset, hoist", [("wide", []), ("paper", ["--hoist"])])
 def test_peers_make_the_same_update(name, preset, hoist, tmp_path):
     if not importlib.util.find_spec(name) or not importlib.util.find_spec("safetensors"):
         pytest.skip(f"{name} and safetensors are not installed")
-    small = [*SMALL, "--set", "K=16", "--set", "N=10", "--set", "n_step=1", "--set", "particles=1"]
+    small = [*SMALL, "--set", "K=16", "--set", "N=10", "--set", "particles=1"]
     assert dqs("bench", "--preset", preset, *small, "--fixture", tmp_path).returncode == 0
     peer = [sys.executable, str(ROOT / "bench" / "peers" / f"{name}_update.py"), "--fixture", str(tmp_path), *hoist]
     result = subprocess.run(peer, input="update 1\nact 1\n", capture_output=True, text=True, timeout=300)

@@ -1,6 +1,6 @@
 """One DQS update of cheetah-run's size: ours, PyTorch's and JAX's side by side, in one run.
 
-    .venv/bin/python bench/peers/update.py [--presets default,paper] [--threads 1,2] [--repeats 5] [--program build/dqs]
+    .venv/bin/python bench/peers/update.py [--presets wide,paper] [--threads 1,2] [--repeats 5] [--program build/dqs]
 
 Needs torch, jax, numpy and safetensors. `dqs bench --fixture` writes a learner before and after an update; every peer
 starts from it, makes the same update from the same random numbers and says how far it ends from ours. Then all are
@@ -25,8 +25,7 @@ PEERS = {
 }
 TOLERANCE = 1e-4  # of losses and parameters, relative
 ACTS = 200
-# Targets of one step, which take as long as those of several, and one chain per decision: the peers know no others.
-PLAIN = ["--set", "n_step=1", "--set", "particles=1"]
+PLAIN = ["--set", "particles=1"]  # one chain per decision: the peers know no others
 
 
 class Peer:
@@ -98,7 +97,7 @@ def compare(options, preset, threads, fixture, acting):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--presets", type=lambda text: text.split(","), default=["default", "paper"])
+    parser.add_argument("--presets", type=lambda text: text.split(","), default=["wide", "paper"])
     parser.add_argument("--threads", type=lambda text: [int(n) for n in text.split(",")], default=[1, 2])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--peers", type=lambda text: text.split(";"), default=list(PEERS), help="names, ';' between")
@@ -111,7 +110,7 @@ def main():
         with tempfile.TemporaryDirectory() as fixture:
             subprocess.run([options.program, "bench", "--preset", preset, "--fixture", fixture, *PLAIN], check=True)
             for threads in options.threads:
-                wrong += compare(options, preset, threads, fixture, acting=preset == "default")
+                wrong += compare(options, preset, threads, fixture, acting=preset == "wide")
     if wrong:
         sys.exit("not the same update: " + "; ".join(wrong))
 

@@ -138,6 +138,8 @@ const struct option_preset dqs_preset_table[] = {
     {"default", "maze", BOX MAZE "T_spread=3.3 steps=100000"},
     {"default", "maze-small", BOX MAZE "T_spread=3.3 steps=30000"},
     {"default", "pendulum", BOX PENDULUM "warmup=1000 steps=10000"},
+    /* The paper's sizes with the default's method, one update a step: what bench compares with other libraries. */
+    {"wide", NULL, "particles=8 lr_critic=1e-3"},
     /* Small, for tests. */
     {"quick", NULL, BOX "embed=32 N=5 batch=128 warmup=1000 diag_states=4 diag_samples=1024"},
     {"quick", "gmm", GMM},
