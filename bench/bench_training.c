@@ -51,8 +51,7 @@ static void keep_best(double *best, double *clock, int n)
     *clock = clock_seconds();
 }
 
-/* n steps of the loop, then n times each of its parts. Both make n transitions and n updates, so that the
- * learner stays in step with itself. */
+/* n steps of the loop, then n times each of its parts and the updates that are due for n steps. */
 static dqs_status measure(struct bench_training *t, struct run *run, int n, dqs_error *error)
 {
     const struct env_batch *e = run->envs;
@@ -70,7 +69,7 @@ static dqs_status measure(struct bench_training *t, struct run *run, int n, dqs_
     for (int i = 0; i < n; i++)
         run->algo->observe(run->self, &seen);
     keep_best(&t->observe_ms, &clock, n);
-    for (int i = 0; i < n; i++)
+    while (run->algo->update_due(run->self))
         run->algo->update(run->self, &run->log);
     keep_best(&t->update_ms, &clock, n);
     return DQS_OK;

@@ -53,8 +53,8 @@ def test_the_phases_are_the_update(whole):
 
 
 def test_the_arithmetic_by_hand(whole):
-    """The default preset at cheetah's size: 256 states, K = 4, N = 6, networks of 2 x 256, mean of twin critics."""
-    B, F, d, w, E = 256, 17, 6, 256, 128
+    """The default preset at cheetah's size: 128 states, K = 4, N = 6, networks of 2 x 128, mean of twin critics."""
+    B, F, d, w, E = 128, 17, 6, 128, 128
     critic = d * w + w * w + w  # one action of a known state
     wanted = {
         "policy": B * F * w + 7 * E * w + 6 * B * (d * w + w * w + w * d),

@@ -200,7 +200,7 @@ def control(tmp_path_factory):
         for s in range(seeds):
             make_run(top / task / algo / f"default-s{s}", task, algo, s,
                      {int(step * scale): values[s] for step, values in scores.items()}, steps=int(250000 * scale),
-                     more={"batch": 64, "epochs": 10} if algo == "ppo" else {"batch": 256})
+                     more={"batch": 64, "epochs": 10} if algo == "ppo" else {})
     return top, truth
 
 
