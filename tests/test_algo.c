@@ -146,6 +146,7 @@ static uint64_t hash_after(const char *kernels, int threads, int act_dim, const 
 #define SMALL_LATENT                                                                                       \
     SMALL "squash=latent estimator=mixture K=7 N=4 sampler=flow-heun temperature=auto loss_weight=lambda " \
           "score_hidden=3 "
+#define SMALL_CLIP SMALL "squash=clip estimator=gradient K=4 N=6 temperature=fixed T=0.02 particles=3 "
 
 static void test_threads(void **state)
 {
@@ -153,7 +154,7 @@ static void test_threads(void **state)
     static const struct {
         int act_dim;
         const char *settings;
-    } cases[] = {{2, SMALL_BOX}, {3, SMALL_PAPER}, {1, SMALL_LATENT}};
+    } cases[] = {{2, SMALL_BOX}, {3, SMALL_PAPER}, {1, SMALL_LATENT}, {2, SMALL_CLIP}};
     FOR_KERNELS(k)
     for (size_t c = 0; c < COUNT(cases); c++) {
         int d = cases[c].act_dim, updates = k == &kernels_ref ? 4 : 20; /* the plain loops are slow */
@@ -248,12 +249,20 @@ static void test_update_box(void **state)
     check_update("dqs_box.safetensors", k->name);
 }
 
+static void test_update_clip(void **state)
+{
+    (void)state;
+    FOR_KERNELS(k)
+    check_update("dqs_clip.safetensors", k->name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ring),          cmocka_unit_test(test_ring_n_step),
         cmocka_unit_test(test_ring_uniform),  cmocka_unit_test(test_update_paper),
         cmocka_unit_test(test_update_latent), cmocka_unit_test(test_update_box),
+        cmocka_unit_test(test_update_clip),
         cmocka_unit_test(test_threads),       cmocka_unit_test(test_golden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

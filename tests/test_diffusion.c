@@ -419,10 +419,10 @@ static void test_sampler_pieces(void **state)
 }
 
 /* ------------------------------------------------------- all together: a policy fitted to the three parts */
-static void fit_policy(struct diffusion_policy *p, struct arena *arena, const struct energy *e, int updates)
+static void fit_policy(struct diffusion_policy *p, struct arena *arena, const struct energy *e,
+                       struct score_options o, int updates)
 {
     enum { BATCH = 256 };
-    struct score_options o = {.form = SCORE_VALUE, .K = 64, .K_low = 64, .box = true};
     struct score_scratch scratch;
     struct rng rng;
     float x0[2 * BATCH], x[2 * BATCH], S[2 * BATCH], tau[BATCH], h[BATCH], nothing[BATCH] = {0};
@@ -473,7 +473,8 @@ static void test_small_mixture(void **state)
     policy_create(&p, &arena, &o, compute, &boxed);
     rng_seed(&rng, 10, RNG_INIT);
     policy_initialise(&p, &rng);
-    fit_policy(&p, &arena, &e, 1200);
+    fit_policy(&p, &arena, &e, (struct score_options){.form = SCORE_VALUE, .K = 64, .K_low = 64, .box = true},
+               1200);
     policy_act(&p, xy, features, N, &draw, &rng);
     for (int r = 0; r < N; r++) {
         double least = INFINITY;
@@ -495,6 +496,75 @@ static void test_small_mixture(void **state)
     arena_free(&arena);
 }
 
+/* L of a steep critic, with its top inside the box: at noise 1 its slope points hundreds of boxes away. */
+#define STEEP 500
+
+static void steep_eval(void *self, float *logp, float *grad, const float *y, const int *owner, int rows,
+                       int thread)
+{
+    static const float top[] = {0.5f, -0.3f};
+    (void)self, (void)owner, (void)thread;
+    for (int r = 0; r < rows; r++) {
+        logp[r] = 0;
+        for (int j = 0; j < 2; j++) {
+            float away = y[2 * r + j] - top[j];
+            logp[r] -= STEEP * away * away / 2;
+            if (grad)
+                grad[2 * r + j] = -STEEP * away;
+        }
+    }
+}
+
+/* Mean distance between actions and the top of a steep critic. */
+static double steep_distance(enum squash squash)
+{
+    enum { N = 1000 };
+    struct arena arena = {0};
+    struct compute *compute = compute_of("auto", 1);
+    struct diffusion_policy p;
+    struct energy e = {.dim = 2, .eval = steep_eval};
+    struct twin_energy boxed = {.boxed = e};
+    struct policy_options o = {.width = 64,
+                               .hidden = 2,
+                               .embed = 32,
+                               .steps = 6,
+                               .most_particles = 1,
+                               .act = ACT_RELU,
+                               .residual = true,
+                               .squash = squash,
+                               .sampler = SAMPLER_ANCESTRAL,
+                               .schedule = {0.01, 1},
+                               .gain = 20,
+                               .lr = 4e-3,
+                               .feature_dim = 1,
+                               .act_dim = 2,
+                               .batch = 256};
+    struct policy_draw draw = {.noise = 1, .particles = 1};
+    struct rng rng;
+    float *xy = arena_new(&arena, float, 2 * N), *features = arena_new(&arena, float, N);
+    double away = 0;
+    policy_create(&p, &arena, &o, compute, &boxed);
+    rng_seed(&rng, 10, RNG_INIT);
+    policy_initialise(&p, &rng);
+    fit_policy(&p, &arena, &e, (struct score_options){.form = SCORE_GRADIENT, .K = 4, .K_low = 4}, 1500);
+    policy_act(&p, xy, features, N, &draw, &rng);
+    for (int r = 0; r < N; r++) {
+        assert_true(fabsf(xy[2 * r]) <= 1 && fabsf(xy[2 * r + 1]) <= 1);
+        away += hypot(xy[2 * r] - 0.5, xy[2 * r + 1] + 0.3) / N;
+    }
+    compute_free(compute);
+    arena_free(&arena);
+    return away;
+}
+
+/* Where scores are steep, chains that are not kept in the box leave the places that the network has seen. */
+static void test_clip(void **state)
+{
+    (void)state;
+    assert_true(steep_distance(SQUASH_CLIP) < 0.1); /* 0.05 */
+    assert_true(steep_distance(SQUASH_PAPER) > 0.5); /* 0.87: all at the edge */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -508,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_sampler_weights),
         cmocka_unit_test(test_sampler_pieces),
         cmocka_unit_test(test_small_mixture),
+        cmocka_unit_test(test_clip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,12 @@ double policy_score_scale(const struct diffusion_policy *p, double h)
     return p->o.gain > 0 ? p->o.gain / (1 + p->o.gain * h) : 1;
 }
 
+/* squash=clip: the score that points to the nearest place in the box, x + h S brought to [-1, 1]. */
+static float score_into_box(float score, float x, float h)
+{
+    return (fminf(1, fmaxf(-1, x + h * score)) - x) / h;
+}
+
 /* ---------------------------------------------------------------- the sampler's score */
 struct draw_job {
     struct diffusion_policy *p;
@@ -56,6 +62,9 @@ static void network_score(void *self, float *score, const float *x, int level, i
     float scale = (float)policy_score_scale(p, job->sampler.h[level]);
     for (int i = 0; i < rows * d; i++)
         score[i] *= scale;
+    if (p->o.squash == SQUASH_CLIP)
+        for (int i = 0; i < rows * d; i++)
+            score[i] = score_into_box(score[i], x[i], (float)job->sampler.h[level]);
 }
 
 /* ---------------------------------------------------------------- drawing */
@@ -167,6 +176,12 @@ static struct blueprint_step step_of(const struct diffusion_policy *p, int level
                                   .by_inner = 1,
                                   .spread = (float)(spread * noise),
                                   .noise = -1};
+    if (p->o.squash == SQUASH_CLIP) { /* by way of the place that the score points to */
+        step.clip_inner = true;
+        step.inner_y = (float)(h * scale);
+        step.by_inner = (float)(drift / h);
+        step.by_x = (float)(1 - drift / h);
+    }
     if (s->kind == SAMPLER_FLOW_HEUN && to > 0) {
         step.second = true;
         step.by_inner = 0;
@@ -202,7 +217,7 @@ void policy_describe(const struct diffusion_policy *p, struct blueprint *b, stru
 {
     int N = p->o.steps, E = p->o.embed, P = draw->particles, d = p->o.act_dim;
     b->net = &p->score;
-    b->squash = p->o.squash == SQUASH_BOX ? OUT_BOX : OUT_TANH;
+    b->squash = p->o.squash == SQUASH_BOX || p->o.squash == SQUASH_CLIP ? OUT_BOX : OUT_TANH;
     b->particles = P;
     b->steps = N;
     b->step = arena_new(arena, struct blueprint_step, N);
@@ -276,7 +291,8 @@ double policy_fit(struct diffusion_policy *p, const float *features, const float
         double scale = policy_score_scale(p, h[r]);
         double weight = lambda_weight ? (h[r] + 1e-3) * scale * scale : 1;
         for (int i = r * d; i < (r + 1) * d; i++) {
-            double error = p->y[i] - S[i] / scale;
+            float target = p->o.squash == SQUASH_CLIP ? score_into_box(S[i], x[i], h[r]) : S[i];
+            double error = p->y[i] - target / scale;
             loss += weight * error * error;
             p->dy[i] = (float)(2 * weight * error / (rows * d));
         }

@@ -283,6 +283,10 @@ static dqs_status check(const struct dqs_options *o, int act_dim, dqs_error *err
         return fail(error, DQS_E_OPTION,
                     "estimator: with squash=box the gradient form misses the edge; "
                     "use estimator=shifted or value");
+    if (o->squash == SQUASH_CLIP && o->sampler == SAMPLER_FLOW_HEUN)
+        return fail(error, DQS_E_OPTION,
+                    "sampler: squash=clip moves by way of one denoised action a step, flow-heun by two scores; "
+                    "use sampler=flow-euler or ancestral");
     if (o->estimator == SCORE_SHIFTED && o->K % 4)
         return fail(error, DQS_E_OPTION,
                     "K=%ld: with estimator=shifted, pairs of pairs, a multiple of 4; try %ld", o->K,

@@ -13,13 +13,13 @@ struct twin_energy_work {
 
 float squash_action(enum squash squash, float u)
 {
-    return squash == SQUASH_BOX ? fminf(1, fmaxf(-1, u)) : tanhf(u);
+    return squash == SQUASH_BOX || squash == SQUASH_CLIP ? fminf(1, fmaxf(-1, u)) : tanhf(u);
 }
 
 float unsquash_action(enum squash squash, float a)
 {
     if (squash != SQUASH_LATENT)
-        return a; /* box: itself; paper: buffer actions are noised as they are */
+        return a; /* box, clip: itself; paper: buffer actions are noised as they are */
     return atanhf(fminf(0.999f, fmaxf(-0.999f, a)));
 }
 

@@ -4,15 +4,16 @@
  * Where the squash goes (algorithm choices, see docs/papers/dqs.md):
  *   paper    L(u) = Q(s, u)/T: the critic is asked at raw actions, also outside the box; tanh comes after sampling
  *   latent   L(u) = Q(s, tanh u)/T + sum log(1 - tanh^2 u)
- *   box      L(a) = Q(s, a)/T, a in [-1,1]^d */
+ *   box      L(a) = Q(s, a)/T, a in [-1,1]^d
+ *   clip     L as in paper; what a score points to, x + h S, is brought into the box, in its targets and in sampling */
 #ifndef ALGO_TWIN_ENERGY_H
 #define ALGO_TWIN_ENERGY_H
 
 #include "energy.h"
 #include "parts.h"
 
-enum squash { SQUASH_PAPER, SQUASH_LATENT, SQUASH_BOX };
-#define SQUASH_CHOICES "paper latent box"
+enum squash { SQUASH_PAPER, SQUASH_LATENT, SQUASH_BOX, SQUASH_CLIP };
+#define SQUASH_CHOICES "paper latent box clip"
 
 struct twin_energy_work; /* per thread */
 struct twin_energy {

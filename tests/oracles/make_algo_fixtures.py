@@ -197,7 +197,11 @@ class Update:
         return self.score(torch.cat([s, x, sinusoid(tau, E), sinusoid(self.seen_T(T), E)], dim=1))
 
     def squash(self, u):
-        return torch.clamp(u, -1, 1) if self.o["squash"] == "box" else torch.tanh(u)
+        return torch.clamp(u, -1, 1) if self.o["squash"] in ("box", "clip") else torch.tanh(u)
+
+    def bounded(self, S, x, h):
+        """squash=clip: the score that points to the nearest place in the box."""
+        return (torch.clamp(x + h * S, -1, 1) - x) / h if self.o["squash"] == "clip" else S
 
     @torch.no_grad()
     def draw(self, s):
@@ -208,7 +212,7 @@ class Update:
         for n in range(N):
             t, z = torch.tensor(1 - n / N), normals(TARGET, 1 + n, B * ACT).reshape(B, ACT)
             h, following = self.h(t), self.h(t - 1 / N) if n < N - 1 else torch.tensor(0.0)
-            S = self.predict(s, x, t.expand(B), T) * self.scale(h)
+            S = self.bounded(self.predict(s, x, t.expand(B), T) * self.scale(h), x, h)
             if o["sampler"] == "euler-maruyama":
                 g2 = 2 * np.log(ratio) * o["sigma_min"] ** 2 * ratio ** (2 * t)
                 x = x + g2 * S / N + (g2 / N).sqrt() * z
@@ -328,6 +332,7 @@ class Update:
             S, ess = self.gradient_scores(own_s, a_tau, h, T, normals(SCORE, 3, B * per_state))
         if o["score_clip"] > 0:
             S = S * torch.clamp(o["score_clip"] / S.norm(dim=1, keepdim=True), max=1)
+        S = self.bounded(S, a_tau, h[:, None])
         self.put("log/train/score_ess", ess.mean().reshape(1))
 
         scale = self.scale(h)[:, None]
@@ -420,6 +425,16 @@ LATENT = dict(
     obs_octaves=1,
     reward_scale=0.5,
 )
+CLIP = dict(
+    LATENT,
+    squash="clip",
+    temperature="fixed",
+    T=0.05,
+    T_spread=1.0,
+    score_activation="relu",
+    score_residual="true",
+    obs_octaves=0,
+)
 BOX = dict(
     COMMON,
     critic_layernorm="true",
@@ -447,4 +462,5 @@ BOX = dict(
 if __name__ == "__main__":
     Update(PAPER, terminates=True).run(FIXTURES / "dqs_paper.safetensors")
     Update(LATENT, terminates=False).run(FIXTURES / "dqs_latent.safetensors")
+    Update(CLIP, terminates=False).run(FIXTURES / "dqs_clip.safetensors")
     Update(BOX, terminates=True).run(FIXTURES / "dqs_box.safetensors")
