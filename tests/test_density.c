@@ -386,7 +386,7 @@ static struct moments quadrature_mean(const struct world *w, double T)
 static void probe(struct temperature *t, struct world *w, struct rng *rng)
 {
     twin_energy_prepare(&w->energy, w->compute, w->features, STATES, t->T);
-    temperature_probe(t, w->compute, &w->energy, rng);
+    temperature_probe(t, w->compute, &w->energy, 50, rng);
 }
 
 static void check_entropy(int d)
@@ -419,13 +419,19 @@ static void test_entropy(void **state)
     check_entropy(2);
 }
 
+/* kappa falls from four times its value at step 50 to a quarter of it, of 100. */
 static void check_relative(double kappa, double floor)
 {
     struct world w;
     struct temperature t;
     struct rng rng;
     world_create(&w, "auto", 1, 2, PLAIN, TWIN_MIN, SQUASH_BOX, 0.7);
-    struct temperature_options o = {.mode = TEMPERATURE_RELATIVE, .T = 0.7, .floor = floor, .kappa = kappa};
+    struct temperature_options o = {.mode = TEMPERATURE_RELATIVE,
+                                    .T = 0.7,
+                                    .floor = floor,
+                                    .kappa = 4 * kappa,
+                                    .kappa_end = kappa / 4,
+                                    .steps = 100};
     temperature_create(&t, &w.arena, &o, 2, STATES);
     rng_seed(&rng, 9, RNG_TEMPERATURE);
     assert_true(temperature_wants_probe(&t, 0) && !temperature_wants_probe(&t, 1) &&

@@ -148,7 +148,7 @@ static void fit_scores(struct dqs *q, struct log_sink *log)
 
     /* [DEV] T follows the critic, in the modes that do. */
     if (temperature_wants_probe(&q->temperature, e->updates / q->o.policy_delay))
-        temperature_probe(&q->temperature, q->setup.compute, &q->energy, &q->rng_temperature);
+        temperature_probe(&q->temperature, q->setup.compute, &q->energy, e->steps, &q->rng_temperature);
     log_add(log, "train/actor_loss", loss);
     log_add(log, "train/score_ess", mean_of(q->ess, B));
 }
@@ -379,6 +379,7 @@ static dqs_status dqs_create(void **self, struct arena *arena, const struct algo
                                               o->T,
                                               o->T_end,
                                               o->kappa,
+                                              o->kappa_end > 0 ? o->kappa_end : o->kappa,
                                               o->T_floor,
                                               o->entropy_target,
                                               o->T_lr,

@@ -47,8 +47,10 @@ const struct option dqs_option_table[] = {
     CHOICE(temperature, "fixed", TEMPERATURE_CHOICES, "how T is set", "paper"),
     REAL(T, "0.05", 1e-9, 1e9, "temperature, or where it starts", "paper"),
     REAL(T_end, "1", 1e-9, 1e9, "where annealing ends", "paper: maze"),
-    INT(T_steps, "0", 0, 1e12, "environment steps of annealing; 0: the whole run", "paper: maze"),
+    INT(T_steps, "0", 0, 1e12, "environment steps of annealing, also of kappa; 0: the whole run",
+        "paper: maze"),
     REAL(kappa, "0.05", 1e-6, 100, "T as a share of the spread of Q, for temperature=relative", "measured"),
+    REAL(kappa_end, "0", 0, 100, "where kappa ends; 0: it stays", "measured"),
     REAL(T_floor, "0.001", 1e-12, 1e6, "least T for relative and auto", "measured"),
     REAL(entropy_target, "-0.3", -20, 0.69, "nats per action dimension for temperature=auto", "measured"),
     REAL(T_lr, "0.02", 1e-6, 1, "speed of log T for temperature=auto", "measured"),
@@ -93,7 +95,7 @@ const struct option dqs_option_table[] = {
  * ten steps where 0.1 would take a hundred. For tasks of one or two action dimensions small networks are enough. */
 #define BOX                                                                                          \
     "critic_width=128 score_width=128 squash=box estimator=shifted K=16 K_low=4 N=6 sigma_min=0.02 " \
-    "sigma_max=1 temperature=relative kappa=0.05 T_floor=0.001 "                                     \
+    "sigma_max=1 temperature=relative kappa=0.05 kappa_end=0 T_floor=0.001 T_steps=0 "               \
     "corrector=8 corrector_target=3 corrector_step=0.3 noised=policy "                               \
     "batch=256 updates_per_step=1 particles=1 lr_critic=3e-4 "
 /* Rewards down to -1000 are beyond what Adam reaches in small steps; T is in units of the scaled reward, so T = 0.02 is T = 1. */
@@ -134,7 +136,7 @@ const struct option_preset dqs_preset_table[] = {
      * where the network has learned (clip), and T follows the spread of the values, which differs a hundredfold by task. */
     {"default", NULL,
      "critic_width=128 score_width=128 batch=128 updates_per_step=4 particles=8 lr_critic=1e-3 squash=clip "
-     "temperature=relative kappa=0.3 T_floor=0.005"},
+     "temperature=relative kappa=0.3 kappa_end=0.05 T_steps=100000 T_floor=0.005"},
     {"default", "gmm",
      BOX GMM "warmup=1000 noised=buffer corrector=10 T_spread=3.3 steps=20000 final_episodes=5000"},
     {"default", "maze", BOX MAZE "T_spread=3.3 steps=100000"},

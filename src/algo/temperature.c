@@ -19,12 +19,17 @@ void temperature_create(struct temperature *t, struct arena *arena, const struct
         t->owner[i] = i / t->samples;
 }
 
+/* Between two values, linearly in their logarithm, by environment steps. */
+static double between(double from, double to, long step, long steps)
+{
+    double share = fmin(1, (double)step / (double)steps);
+    return from * pow(to / from, share);
+}
+
 void temperature_at(struct temperature *t, long step)
 {
-    if (t->o.mode != TEMPERATURE_ANNEAL)
-        return;
-    double share = fmin(1, (double)step / (double)t->o.steps);
-    t->T = exp((1 - share) * log(t->o.T) + share * log(t->o.T_end));
+    if (t->o.mode == TEMPERATURE_ANNEAL)
+        t->T = between(t->o.T, t->o.T_end, step, t->o.steps);
 }
 
 bool temperature_wants_probe(const struct temperature *t, long update)
@@ -61,7 +66,7 @@ static double entropy(float *q, int n, double T, int act_dim, const struct kerne
 }
 
 void temperature_probe(struct temperature *t, const struct compute *compute, const struct twin_energy *energy,
-                       struct rng *rng)
+                       long step, struct rng *rng)
 {
     int n = t->samples, rows = t->states * n, d = energy->act_dim;
     struct probe probe = {t, energy};
@@ -84,7 +89,7 @@ void temperature_probe(struct temperature *t, const struct compute *compute, con
     t->spread = sqrt((1 - rate) * t->spread * t->spread + rate * variance);
     t->entropy = nats;
     if (t->o.mode == TEMPERATURE_RELATIVE)
-        t->T = fmax(t->o.floor, t->o.kappa * t->spread);
+        t->T = fmax(t->o.floor, t->spread * between(t->o.kappa, t->o.kappa_end, step, t->o.steps));
     else
         t->T = fmax(t->o.floor, t->T * exp(t->o.lr * fmin(1, fmax(-1, t->o.entropy_target - nats))));
 }
