@@ -133,7 +133,7 @@ const struct option_preset dqs_preset_table[] = {
     {"authors", "pendulum", "warmup=1000"},
     /* The best measured here. The row of all tasks is made for control: small networks that learn four times a step do
      * better than large ones once, at the same cost; actions follow the values where the score network lags behind, stay
-     * where the network has learned (clip), and T follows the spread of the values, which differs a hundredfold by task. */
+     * where the network has learned (clip), and T follows the spread of the values, which grows fortyfold on some tasks. */
     {"default", NULL,
      "critic_width=128 score_width=128 batch=128 updates_per_step=4 particles=8 lr_critic=1e-3 squash=clip "
      "temperature=relative kappa=0.3 kappa_end=0.05 T_steps=100000 T_floor=0.005"},
