@@ -115,7 +115,7 @@ void bench_products_list(struct bench_products *p, const struct dqs_options *o, 
     add_scores(p, o, &critic, F, d);
     add_fit(p, "actor", &score, B, 1);
     if (probes) /* of 32 states 16 or 64 actions, every fourth update */
-        add_energy(p, "blend", o, &critic, d, (B < 32 ? B : 32) * (d <= 2 ? 16 : 4), false, 1);
+        add_energy(p, "temperature", o, &critic, d, (B < 32 ? B : 32) * (d <= 2 ? 16 : 4), false, 1);
 }
 
 double bench_products_gflop(const struct bench_products *p, const char *phase)

@@ -7,7 +7,7 @@ import sys
 import pytest
 from test_cli import ROOT, complaint, dqs, only_json
 
-PHASES = ["sample", "policy", "target", "critic", "noise", "score", "actor", "blend", "rest"]
+PHASES = ["sample", "policy", "target", "critic", "noise", "score", "actor", "temperature", "blend", "rest"]
 HEAD = {"version", "cpu", "cores", "kernels", "preset", "threads", "obs", "act", "repeats"}
 SMALL = ["--set", "batch=32", "--set", "critic_width=32", "--set", "score_width=32", "--set", "embed=16"]
 
@@ -35,8 +35,8 @@ def test_numbers_that_can_be(whole):
     peak = whole["peak"]
     assert 1 < peak["fma_gflops"] < 1000
     # nothing multiplies faster than registers do; the machine may have been disturbed at any of the three
-    assert 0.05 * peak["fma_gflops"] < peak["sgemm_gflops"] < 1.5 * peak["fma_gflops"]
-    assert 0.01 * peak["fma_gflops"] < peak["product_gflops"] < 1.5 * peak["fma_gflops"]
+    assert 0.05 * peak["fma_gflops"] < peak["sgemm_gflops"] < 3 * peak["fma_gflops"]
+    assert 0.01 * peak["fma_gflops"] < peak["product_gflops"] < 3 * peak["fma_gflops"]
     assert 1e6 < peak["normals_per_second"] < 1e10
     assert 0 < whole["update"]["sgemm_share"] < 1.5
     assert 0.2 < whole["update"]["library_ms"] / whole["scaling"][0]["ms"] < 5
@@ -62,6 +62,7 @@ def test_the_arithmetic_by_hand(whole):
         "critic": 2 * B * (2 * ((F + d) * w + w * w + w) + w * w + w),
         "score": 2 * B * F * w + B * 4 * (2 * critic + 2 * critic),
         "actor": B * (2 * ((F + d + E) * w + w * w + w * d) + w * w + w * d),
+        "temperature": 32 * 16 / 4 * 2 * critic,  # a probe every fourth update
     }
     for phase in whole["update"]["phases"]:
         assert phase["gflop"] == pytest.approx(2e-9 * wanted.get(phase["name"], 0)), phase["name"]

@@ -147,6 +147,7 @@ static void fit_scores(struct dqs *q, struct log_sink *log)
                              q->o.loss_weight == DQS_WEIGHT_LAMBDA);
 
     /* [DEV] T follows the critic, in the modes that do. */
+    log_phase(log, "temperature");
     if (temperature_wants_probe(&q->temperature, e->updates / q->o.policy_delay))
         temperature_probe(&q->temperature, q->setup.compute, &q->energy, e->steps, &q->rng_temperature);
     log_add(log, "train/actor_loss", loss);
