@@ -419,6 +419,18 @@ static void test_sampler_pieces(void **state)
 }
 
 /* ------------------------------------------------------- all together: a policy fitted to the three parts */
+static const struct policy_options small_policy = {.width = 64,
+                                                   .hidden = 2,
+                                                   .embed = 32,
+                                                   .most_particles = 1,
+                                                   .residual = true,
+                                                   .sampler = SAMPLER_ANCESTRAL,
+                                                   .gain = 20,
+                                                   .lr = 4e-3,
+                                                   .feature_dim = 1,
+                                                   .act_dim = 2,
+                                                   .batch = 256};
+
 static void fit_policy(struct diffusion_policy *p, struct arena *arena, const struct energy *e,
                        struct score_options o, int updates)
 {
@@ -451,21 +463,11 @@ static void test_small_mixture(void **state)
     struct diffusion_policy p;
     struct energy e = {.dim = 2, .eval = mixture_eval};
     struct twin_energy boxed = {.boxed = e};
-    struct policy_options o = {.width = 64,
-                               .hidden = 2,
-                               .embed = 32,
-                               .steps = 50,
-                               .most_particles = 1,
-                               .act = ACT_GELU,
-                               .residual = true,
-                               .squash = SQUASH_BOX,
-                               .sampler = SAMPLER_ANCESTRAL,
-                               .schedule = {0.02, 3},
-                               .gain = 20,
-                               .lr = 4e-3,
-                               .feature_dim = 1,
-                               .act_dim = 2,
-                               .batch = 256};
+    struct policy_options o = small_policy;
+    o.steps = 50;
+    o.act = ACT_GELU;
+    o.squash = SQUASH_BOX;
+    o.schedule = (struct schedule){0.02, 3};
     struct policy_draw draw = {.noise = 1, .particles = 1};
     struct rng rng;
     float *xy = arena_new(&arena, float, 2 * N), *features = arena_new(&arena, float, N);
@@ -524,21 +526,11 @@ static double steep_distance(enum squash squash)
     struct diffusion_policy p;
     struct energy e = {.dim = 2, .eval = steep_eval};
     struct twin_energy boxed = {.boxed = e};
-    struct policy_options o = {.width = 64,
-                               .hidden = 2,
-                               .embed = 32,
-                               .steps = 6,
-                               .most_particles = 1,
-                               .act = ACT_RELU,
-                               .residual = true,
-                               .squash = squash,
-                               .sampler = SAMPLER_ANCESTRAL,
-                               .schedule = {0.01, 1},
-                               .gain = 20,
-                               .lr = 4e-3,
-                               .feature_dim = 1,
-                               .act_dim = 2,
-                               .batch = 256};
+    struct policy_options o = small_policy;
+    o.steps = 6;
+    o.act = ACT_RELU;
+    o.squash = squash;
+    o.schedule = (struct schedule){0.01, 1};
     struct policy_draw draw = {.noise = 1, .particles = 1};
     struct rng rng;
     float *xy = arena_new(&arena, float, 2 * N), *features = arena_new(&arena, float, N);
