@@ -217,7 +217,7 @@ void policy_describe(const struct diffusion_policy *p, struct blueprint *b, stru
 {
     int N = p->o.steps, E = p->o.embed, P = draw->particles, d = p->o.act_dim;
     b->net = &p->score;
-    b->squash = p->o.squash == SQUASH_BOX || p->o.squash == SQUASH_CLIP ? OUT_BOX : OUT_TANH;
+    b->squash = squash_by_tanh(p->o.squash) ? OUT_TANH : OUT_BOX;
     b->particles = P;
     b->steps = N;
     b->step = arena_new(arena, struct blueprint_step, N);

@@ -27,7 +27,8 @@ const struct option dqs_option_table[] = {
         "off; gmm needs fine detail"),
     /* diffusion */
     CHOICE(squash, "paper", SQUASH_CHOICES,
-           "where actions are bounded: after sampling, in the energy, by the box, or by clipping each step", "paper"),
+           "where actions are bounded: after sampling, in the energy, by the box, or by clipping each step",
+           "paper"),
     CHOICE(estimator, "gradient", SCORE_CHOICES, "form of the K-sample score estimate", "paper"),
     INT(K, "4", 1, 4096, "Monte Carlo samples per state", "measured"),
     INT(K_low, "2", 1, 4096, "the same below sigma_low, for estimator=shifted", "measured"),
@@ -133,8 +134,8 @@ const struct option_preset dqs_preset_table[] = {
     {"authors", "pendulum", "warmup=1000"},
     /* The best measured here. The row of all tasks is made for control: small networks that learn four times a step do
      * better than large ones once, at the same cost; actions follow the values where the score network lags behind, stay
-     * where the network has learned (clip), and T follows the spread of the values, which grows fortyfold on some tasks, but not below 0.02:
-     * the first rewards that are found should not decide the gait. */
+     * where the network has learned (clip), and T follows the spread of the values, which grows fortyfold on some tasks,
+     * but not below 0.02: the first rewards that are found should not decide the gait. */
     {"default", NULL,
      "critic_width=128 score_width=128 batch=128 updates_per_step=4 particles=8 lr_critic=1e-3 squash=clip "
      "temperature=relative kappa=0.1 T_floor=0.02"},

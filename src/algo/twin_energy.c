@@ -11,9 +11,14 @@ struct twin_energy_work {
     float *cloud_q[2], *cloud_w; /* [cloud_most] */
 };
 
+bool squash_by_tanh(enum squash squash)
+{
+    return squash == SQUASH_PAPER || squash == SQUASH_LATENT;
+}
+
 float squash_action(enum squash squash, float u)
 {
-    return squash == SQUASH_BOX || squash == SQUASH_CLIP ? fminf(1, fmaxf(-1, u)) : tanhf(u);
+    return squash_by_tanh(squash) ? tanhf(u) : fminf(1, fmaxf(-1, u));
 }
 
 float unsquash_action(enum squash squash, float a)

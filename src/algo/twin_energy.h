@@ -37,6 +37,7 @@ void twin_energy_prepare(struct twin_energy *e, const struct compute *compute, c
                          int states, double T);
 
 /* The action that a diffused point stands for, and back. */
+bool squash_by_tanh(enum squash squash); /* else by clipping to the box */
 float squash_action(enum squash squash, float u);
 float unsquash_action(enum squash squash, float a);
 
