@@ -557,6 +557,50 @@ static void test_clip(void **state)
     assert_true(steep_distance(SQUASH_PAPER) > 0.5); /* 0.87: all at the edge */
 }
 
+/* ------------------------------------------------------- which particle acts */
+/* All but flat: softmax has no favourite, yet one particle is the highest. */
+static void flat_eval(void *self, float *logp, float *grad, const float *y, const int *owner, int rows,
+                      int thread)
+{
+    (void)self, (void)grad, (void)owner, (void)thread;
+    for (int r = 0; r < rows; r++)
+        logp[r] = 1e-3f * (y[2 * r] + y[2 * r + 1]);
+}
+
+static void test_best_particle(void **state)
+{
+    (void)state;
+    enum { N = 500, P = 16 };
+    struct arena arena = {0};
+    struct compute *compute = compute_of("auto", 1);
+    struct diffusion_policy p;
+    struct twin_energy boxed = {.boxed = {.dim = 2, .eval = flat_eval}};
+    struct policy_options o = small_policy;
+    o.steps = 6;
+    o.squash = SQUASH_CLIP;
+    o.schedule = (struct schedule){0.01, 1};
+    o.most_particles = P;
+    struct policy_draw one = {.noise = 1, .particles = 1}, drawn = {.noise = 1, .particles = P},
+                       best = {.noise = 1, .particles = P, .best = true}, *how[] = {&one, &drawn, &best};
+    double height[COUNT(how)] = {0};
+    float *xy = arena_new(&arena, float, 2 * N), *features = arena_new(&arena, float, N);
+    struct rng rng;
+    rng_seed(&rng, 10, RNG_INIT);
+    policy_create(&p, &arena, &o, compute, &boxed);
+    policy_initialise(&p, &rng);
+    for (size_t h = 0; h < COUNT(how); h++) {
+        uint64_t before = rng.ticket;
+        policy_act(&p, xy, features, N, how[h], &rng);
+        assert_true(rng.ticket - before == 8); /* start, six steps, choice: the same for all */
+        for (int i = 0; i < 2 * N; i++)
+            height[h] += xy[i] / N;
+    }
+    assert_near(height[1], height[0], 0.1);
+    assert_true(height[2] > height[0] + 0.5);
+    compute_free(compute);
+    arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -571,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_sampler_pieces),
         cmocka_unit_test(test_small_mixture),
         cmocka_unit_test(test_clip),
+        cmocka_unit_test(test_best_particle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

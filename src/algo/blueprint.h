@@ -7,7 +7,7 @@
  *     steps > 0:  u = x, x = start z, then at each step   y = net(s, x, level), inner = clip?(inner_x x + inner_y y)
  *                     x <- clip?(by_inner inner + by_x x + by_y y + by_y2 net(s, inner, next level) + spread z)
  *     a = squash(u + sigma z)
- *     of several particles one is chosen by softmax Q/T, and the corrector moves it; then a <- clip(a + out_noise z)
+ *     of several particles one is chosen by softmax Q/T or for its Q, and the corrector moves it; then a <- clip(a + out_noise z)
  *
  * d action dimensions, P particles. What depends on the level alone (the embeddings of diffusion time and of T, the first
  * layer's bias) is multiplied out here: level_part [steps x width]. */
@@ -55,7 +55,8 @@ struct blueprint {
     int out_slot;
 
     int particles, corrector;  /* how many; Metropolis-adjusted Langevin steps */
-    int choice_noise;          /* slot of a uniform, if P > 1 */
+    bool best;                 /* the particle of the highest Q acts, else one drawn by softmax Q/T ... */
+    int choice_noise;          /* ... with the uniform of this slot, if P > 1 */
     int first_corrector_noise; /* slots in turn: normals, a uniform */
     float corrector_step, inverse_T;
     const struct net *critic[2]; /* inputs: features, action; NULL where nobody asks them */

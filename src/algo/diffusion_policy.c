@@ -68,7 +68,27 @@ static void network_score(void *self, float *score, const float *x, int level, i
 }
 
 /* ---------------------------------------------------------------- drawing */
-/* One of the `particles` actions of each row, with probability softmax(Q/T). */
+static int best_of(const float *logp, int n)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        if (logp[i] > logp[best])
+            best = i;
+    return best;
+}
+
+/* One of n, with probability softmax(logp): the first whose share, added to those before it, reaches u. */
+static int drawn_of(const struct kernels *k, float *logp, int n, float u)
+{
+    float sum = 0;
+    int chosen = 0;
+    k->softmax(logp, n);
+    for (; chosen < n - 1 && (sum += logp[chosen]) < u; chosen++) {
+    }
+    return chosen;
+}
+
+/* One of the `particles` actions of each row. */
 static void choose(struct draw_job *job, struct policy_work *w, float *action, int row0, int rows, int thread)
 {
     struct diffusion_policy *p = job->p;
@@ -79,11 +99,8 @@ static void choose(struct draw_job *job, struct policy_work *w, float *action, i
     p->energy->boxed.eval(p->energy->boxed.self, w->logp, NULL, w->x, w->owner, rows * P, thread);
     p->compute->k->uniforms(u, (size_t)rows, job->rng->key, job->choice_ticket, (uint64_t)row0);
     for (int r = 0; r < rows; r++) {
-        float *weight = w->logp + r * P, sum = 0;
-        p->compute->k->softmax(weight, P);
-        int chosen = 0;
-        for (; chosen < P - 1 && (sum += weight[chosen]) < u[r]; chosen++) {
-        }
+        float *logp = w->logp + r * P;
+        int chosen = job->draw->best ? best_of(logp, P) : drawn_of(p->compute->k, logp, P, u[r]);
         memcpy(action + r * d, w->x + (size_t)(r * P + chosen) * (size_t)d, sizeof *action * (size_t)d);
     }
 }
@@ -203,7 +220,7 @@ static void describe_energy(const struct diffusion_policy *p, struct blueprint *
     b->critics_mean = p->energy->combine == TWIN_MEAN;
     b->critic[0] = &p->energy->twin->net[0];
     b->critic[1] = &p->energy->twin->net[1];
-    if (b->particles > 1)
+    if (b->particles > 1 && !b->best)
         b->choice_noise = blueprint_draw(b, arena, 1, true, choice);
     b->first_corrector_noise = b->slots;
     for (int n = 0; n < corrector; n++) {
@@ -219,6 +236,7 @@ void policy_describe(const struct diffusion_policy *p, struct blueprint *b, stru
     b->net = &p->score;
     b->squash = squash_by_tanh(p->o.squash) ? OUT_TANH : OUT_BOX;
     b->particles = P;
+    b->best = draw->best;
     b->steps = N;
     b->step = arena_new(arena, struct blueprint_step, N);
     b->start = (float)sqrt(p->sampler.h[0]);

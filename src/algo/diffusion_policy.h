@@ -49,7 +49,8 @@ double policy_score_scale(const struct diffusion_policy *p, double h);
 struct policy_draw {
     double log_T;  /* temperature as the network sees it */
     double noise;  /* of the diffusion: 1, or 0 for none after the start */
-    int particles; /* chains per row; one is chosen by softmax(Q/T) */
+    int particles; /* chains per row; one is chosen by softmax(Q/T) ... */
+    bool best;     /* ... or for its Q: the first of the highest */
     int corrector; /* Metropolis-adjusted Langevin steps afterwards */
 };
 /* action [rows x act_dim] in the box <- features [rows x feature_dim]; returns the corrector's acceptance rate. */

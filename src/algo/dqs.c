@@ -45,10 +45,17 @@ static double draw(struct dqs *q, float *action, const float *s, int rows, doubl
 }
 
 /* ---------------------------------------------------------------- act */
+static int eval_particles(const struct dqs_options *o)
+{
+    return (int)(o->eval_particles ? o->eval_particles : o->particles);
+}
+
 static struct policy_draw acting(const struct dqs *q, dqs_act_mode mode)
 {
-    return (struct policy_draw){.noise = mode == DQS_ACT_EVALUATE ? q->o.eval_noise : 1,
-                                .particles = (int)q->o.particles,
+    bool evaluate = mode == DQS_ACT_EVALUATE;
+    return (struct policy_draw){.noise = evaluate ? q->o.eval_noise : 1,
+                                .particles = evaluate ? eval_particles(&q->o) : (int)q->o.particles,
+                                .best = evaluate && q->o.eval_choice == DQS_CHOICE_BEST,
                                 .corrector = (int)q->o.corrector};
 }
 
@@ -298,12 +305,14 @@ static dqs_status check(const struct dqs_options *o, int act_dim, dqs_error *err
 static struct policy_options policy_choice(const struct dqs *q)
 {
     const struct dqs_options *o = &q->o;
-    long most = o->particles > o->particles_target ? o->particles : o->particles_target;
+    int of_use[] = {(int)o->particles, (int)o->particles_target, eval_particles(o)}, most = 1;
+    for (int i = 0; i < 3; i++)
+        most = of_use[i] > most ? of_use[i] : most;
     return (struct policy_options){.width = (int)o->score_width,
                                    .hidden = (int)o->score_hidden,
                                    .embed = (int)o->embed,
                                    .steps = (int)o->N,
-                                   .most_particles = (int)most,
+                                   .most_particles = most,
                                    .act = (enum activation)o->score_activation,
                                    .residual = o->score_residual,
                                    .layernorm = o->score_layernorm,

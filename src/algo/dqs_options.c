@@ -67,6 +67,11 @@ const struct option dqs_option_table[] = {
     REAL(corrector_step, "0.1", 1e-6, 0.5, "noise of one such step", "measured"),
     REAL(eval_noise, "1", 0, 1,
          "diffusion noise at evaluation: 1 samples the policy, 0 only its start is random", "authors' code"),
+    INT(eval_particles, "0", 0, 256, "actions drawn per decision at evaluation; 0: as many as `particles`",
+        "measured"),
+    CHOICE(eval_choice, "softmax", "softmax best",
+           "which of them acts at evaluation: one drawn by softmax(Q/T), or the one of the highest Q",
+           "measured"),
     /* learning */
     CHOICE(target_critics, "auto", "min mean auto",
            "how twin critics enter the target; auto: mean unless the task ends", "measured"),

@@ -8,6 +8,7 @@ enum dqs_noised { DQS_NOISED_BUFFER, DQS_NOISED_POLICY };
 enum dqs_critics { DQS_CRITICS_MIN, DQS_CRITICS_MEAN, DQS_CRITICS_AUTO };
 enum dqs_weight { DQS_WEIGHT_LAMBDA, DQS_WEIGHT_UNIT };
 enum dqs_T_input { DQS_T_ABSOLUTE, DQS_T_RELATIVE };
+enum dqs_eval_choice { DQS_CHOICE_SOFTMAX, DQS_CHOICE_BEST };
 
 struct dqs_options {
     /* networks */
@@ -23,7 +24,8 @@ struct dqs_options {
     double T, T_end, kappa, kappa_end, T_floor, entropy_target, T_lr, T_spread;
     long T_steps;
     /* acting */
-    long particles, particles_target, corrector, corrector_target;
+    long particles, particles_target, corrector, corrector_target, eval_particles;
+    int eval_choice;
     double corrector_step, eval_noise;
     /* learning */
     int target_critics, energy_critics;

@@ -357,6 +357,8 @@ static void fill_flags(struct fill_in *f, const struct export_job *job)
     } flags[] = {
         {"chain", chain},
         {"direct", !chain},
+        {"best", b->particles > 1 && b->best},
+        {"drawn", b->particles > 1 && !b->best},
         {"one_chain", chain && b->particles == 1},
         {"deep", s->hidden > 1},
         {"half", job->half},

@@ -278,22 +278,32 @@ static void take_critics(struct drawing *dr, onnx_value s)
     }
 }
 
-/* One of the particles [batch x 1 x d]: the first whose share of softmax Q/T, added to those before it, reaches u. */
+/* 1 for particles [batch x P x 1] whose share of softmax Q/T, added to those before them, reaches u, else 0. */
+static onnx_value reaching(struct drawing *dr, onnx_value q)
+{
+    struct onnx_graph *g = &dr->g;
+    int P = dr->b->particles;
+    const struct onnx_attribute axis = {.name = "axis", .integer = 1};
+    float *last = arena_new(&g->names, float, P);
+    last[P - 1] = 2; /* the last one always does */
+    onnx_value share = onnx_node(g, "Softmax", &q, 1, &axis, 1);
+    onnx_value sums = onnx_node(g, "CumSum", (onnx_value[]){share, onnx_integer(g, 1)}, 2, NULL, 0);
+    sums = ADD(sums, onnx_tensor(g, last, (int64_t[]){1, P, 1}, 3));
+    onnx_value reaches = onnx_two(g, "GreaterOrEqual", sums, dr->noise[dr->b->choice_noise]);
+    return onnx_cast_float(g, reaches);
+}
+
+/* One of the particles [batch x 1 x d]: the first of the highest Q, or the first that reaches u. */
 static onnx_value choose(struct drawing *dr, onnx_value x)
 {
     struct onnx_graph *g = &dr->g;
     int P = dr->b->particles;
     const struct onnx_attribute axis = {.name = "axis", .integer = 1};
-    float *last = arena_new(&g->names, float, P), *order = arena_new(&g->names, float, P);
-    last[P - 1] = 2; /* the last one always does */
+    float *order = arena_new(&g->names, float, P);
     for (int p = 0; p < P; p++)
         order[p] = (float)p;
-    onnx_value q = energy(dr, x, NULL), share = onnx_node(g, "Softmax", &q, 1, &axis, 1);
-    onnx_value sums = onnx_node(g, "CumSum", (onnx_value[]){share, onnx_integer(g, 1)}, 2, NULL, 0);
-    sums = ADD(sums, onnx_tensor(g, last, (int64_t[]){1, P, 1}, 3));
-    onnx_value reaches = onnx_two(g, "GreaterOrEqual", sums, dr->noise[dr->b->choice_noise]);
-    reaches = onnx_cast_float(g, reaches);
-    onnx_value first = onnx_cast_float(g, onnx_node(g, "ArgMax", &reaches, 1, &axis, 1));
+    onnx_value q = energy(dr, x, NULL), merit = dr->b->best ? q : reaching(dr, q);
+    onnx_value first = onnx_cast_float(g, onnx_node(g, "ArgMax", &merit, 1, &axis, 1));
     onnx_value chosen = onnx_two(g, "Equal", first, onnx_tensor(g, order, (int64_t[]){1, P, 1}, 3));
     return onnx_two(g, "ReduceSum", onnx_where(g, chosen, x, dr->zero), onnx_integers(g, (int64_t[]){1}, 1));
 }
