@@ -266,6 +266,7 @@ def run_mcu(folder, board):
 
 
 @pytest.mark.parametrize("name, settings, least, most", [("dqs", [], 20e3, 120e3), ("td3", [], 3e3, 20e3),
+                                                         ("dqs-best", [], 200e3, 1e6),
                                                          ("dqs-corrector", ["--weights", "fp16"], 100e3, 3e6)])
 def test_cortex_m4(name, settings, least, most, runs, tmp_path):
     """Acts on a processor of another kind as the trainer does here; instructions an action, counted by QEMU."""
