@@ -155,6 +155,23 @@ static void yaml_reads_back_the_same(void **state)
     config_free(copy);
 }
 
+/* Options that came after a run was recorded must not change it, though a preset of today sets them. */
+static void records_keep_to_the_options_they_knew(void **state)
+{
+    (void)state;
+    dqs_error error = {0};
+    struct config *now = make("gmm"), *then;
+    static const char text[] = "env: gmm\nalgo: fake\npreset: default\nwidth: 9\n";
+    if (config_from_yaml(&then, text, strlen(text), "t", &fake_algo, NULL, true, &error) != DQS_OK)
+        fail_msg("%s", error.message);
+    assert_string_equal(config_get(then, "width"), "9");
+    assert_string_equal(config_get(now, "rate"), "0.4");
+    assert_string_equal(config_get(then, "rate"), option_find(fake_algo.options, "rate")->standard);
+    assert_string_not_equal(config_get(then, "rate"), "0.4");
+    config_free(now);
+    config_free(then);
+}
+
 static void yaml_errors_name_the_line(void **state)
 {
     (void)state;
@@ -249,6 +266,7 @@ int main(void)
         cmocka_unit_test(refusals_help),
         cmocka_unit_test(keys_are_unique),
         cmocka_unit_test(yaml_reads_back_the_same),
+        cmocka_unit_test(records_keep_to_the_options_they_knew),
         cmocka_unit_test(yaml_errors_name_the_line),
         cmocka_unit_test(yaml_limits),
         cmocka_unit_test(yaml_file_sets_preset_and_env),

@@ -287,6 +287,9 @@ static dqs_status check(const struct dqs_options *o, int act_dim, dqs_error *err
     if (o->sigma_min >= o->sigma_max)
         return fail(error, DQS_E_OPTION, "sigma_min=%g: must be below sigma_max=%g", o->sigma_min,
                     o->sigma_max);
+    if (o->T_floor > o->T_ceiling)
+        return fail(error, DQS_E_OPTION, "T_floor=%g: must not be above T_ceiling=%g", o->T_floor,
+                    o->T_ceiling);
     if (o->squash == SQUASH_BOX && (o->estimator == SCORE_GRADIENT || o->estimator == SCORE_MIXTURE))
         return fail(error, DQS_E_OPTION,
                     "estimator: with squash=box the gradient form misses the edge; "
@@ -306,7 +309,7 @@ static struct policy_options policy_choice(const struct dqs *q)
 {
     const struct dqs_options *o = &q->o;
     int of_use[] = {(int)o->particles, (int)o->particles_target, eval_particles(o)}, most = 1;
-    for (int i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof of_use / sizeof *of_use; i++)
         most = of_use[i] > most ? of_use[i] : most;
     return (struct policy_options){.width = (int)o->score_width,
                                    .hidden = (int)o->score_hidden,
@@ -391,6 +394,7 @@ static dqs_status dqs_create(void **self, struct arena *arena, const struct algo
                                               o->kappa,
                                               o->kappa_end > 0 ? o->kappa_end : o->kappa,
                                               o->T_floor,
+                                              o->T_ceiling,
                                               o->entropy_target,
                                               o->T_lr,
                                               o->T_steps ? o->T_steps : setup->total_steps};

@@ -89,9 +89,10 @@ void temperature_probe(struct temperature *t, const struct compute *compute, con
     t->spread = sqrt((1 - rate) * t->spread * t->spread + rate * variance);
     t->entropy = nats;
     if (t->o.mode == TEMPERATURE_RELATIVE)
-        t->T = fmax(t->o.floor, t->spread * between(t->o.kappa, t->o.kappa_end, step, t->o.steps));
+        t->T = t->spread * between(t->o.kappa, t->o.kappa_end, step, t->o.steps);
     else
-        t->T = fmax(t->o.floor, t->T * exp(t->o.lr * fmin(1, fmax(-1, t->o.entropy_target - nats))));
+        t->T *= exp(t->o.lr * fmin(1, fmax(-1, t->o.entropy_target - nats)));
+    t->T = fmin(t->o.ceiling, fmax(t->o.floor, t->T));
 }
 
 void temperature_visit(struct temperature *t, struct visitor *visitor)

@@ -1,10 +1,10 @@
 /* temperature: the T of exp(Q/T), in four modes.
  *   fixed      T
  *   anneal     from T to T_end, linearly in log T, over T_steps environment steps (0: the whole run)
- *   relative   kappa sQ, sQ the running root-mean-square of the spread of Q over the box within a state; never below floor;
- *              kappa falls to kappa_end in the same way
+ *   relative   kappa sQ, sQ the running root-mean-square of the spread of Q over the box within a state; kappa falls
+ *              to kappa_end in the same way
  *   auto       log T moves so that the entropy of exp(Q/T) meets entropy_target nats per action dimension
- * The last two look at Q on uniform actions in the box, a probe of some states of the batch every few updates. */
+ * The last two keep T between floor and ceiling, and look at Q on uniform actions in the box, a probe of some states of the batch every few updates. */
 #ifndef ALGO_TEMPERATURE_H
 #define ALGO_TEMPERATURE_H
 
@@ -15,7 +15,7 @@ enum temperature_mode { TEMPERATURE_FIXED, TEMPERATURE_ANNEAL, TEMPERATURE_RELAT
 
 struct temperature_options {
     enum temperature_mode mode;
-    double T, T_end, kappa, kappa_end, floor, entropy_target, lr;
+    double T, T_end, kappa, kappa_end, floor, ceiling, entropy_target, lr;
     long steps;
 };
 

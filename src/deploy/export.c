@@ -70,7 +70,8 @@ void export_summary(const struct blueprint *b, char *text, size_t size)
         n = snprintf(at, left, ", one pass");
     at += n, left -= (size_t)n;
     if (b->particles > 1)
-        n = snprintf(at, left, ", %s%d particles", b->best ? "best of " : "", b->particles), at += n, left -= (size_t)n;
+        n = snprintf(at, left, ", %s%d particles", b->best ? "best of " : "", b->particles), at += n,
+        left -= (size_t)n;
     if (b->corrector > 0)
         snprintf(at, left, ", %d steps of the corrector", b->corrector);
 }

@@ -222,6 +222,17 @@ dqs_status config_read_file(struct config *config, const char *path, dqs_error *
     return status;
 }
 
+/* A record has every option there was. What it lacks came later: it is at its standard, whatever today's preset has. */
+static dqs_status set_unmentioned(struct config *config, const struct settings *s, dqs_error *error)
+{
+    const struct option *row;
+    void *options;
+    for (int i = 0; (row = config_row(config, &config->value, i, &options)); i++)
+        if (!find_setting(s, row->key))
+            TRY(config_set(config, row->key, row->standard, error));
+    return DQS_OK;
+}
+
 static dqs_status from_settings(struct config **out, struct settings *s, const char *label,
                                 const struct algo *algo, const dqs_env_type *env, bool need_env,
                                 dqs_error *error)
@@ -239,7 +250,8 @@ static dqs_status from_settings(struct config **out, struct settings *s, const c
                  env_row->value); /* a name to tell, nothing to open */
         env_row->value[0] = 0;
     }
-    return apply(*out, s, label, error);
+    TRY(apply(*out, s, label, error));
+    return set_unmentioned(*out, s, error);
 }
 
 dqs_status config_from_yaml(struct config **out, const char *text, size_t size, const char *label,
