@@ -23,9 +23,9 @@ static const char about[] =
     "seeds later train only what is missing.";
 
 static const char examples[] =
-    "  dqs ablate gmm K=1,4,16,64 --measure mmd\n"
-    "  dqs ablate pendulum T=0.01,0.05,0.2 --steps 10000 --seeds 5\n"
-    "  dqs ablate pendulum estimator=gradient,value,mixture,shifted --steps 10000\n"
+    "  dqs ablate gmm K=4,16,64 --measure mmd\n"
+    "  dqs ablate pendulum kappa=0.01,0.02,0.05 --steps 10000 --seeds 5\n"
+    "  dqs ablate pendulum estimator=gradient,value,mixture,shifted --set squash=clip\n"
     "  dqs ablate cheetah-run N=3,6,12 --steps 50k --seeds 2 --set eval_every=5000\n"
     "  dqs ablate pendulum lr_actor=1e-4,1e-3 --algo sac --steps 10000\n";
 

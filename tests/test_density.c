@@ -397,7 +397,7 @@ static void check_entropy(int d)
     struct rng rng;
     double mean = 0, T = 0.1;
     world_create(&w, "auto", 2, d, PLAIN, TWIN_MEAN, SQUASH_BOX, T);
-    struct temperature_options o = {.mode = TEMPERATURE_AUTO, .T = T, .floor = 1e-6, .lr = 0};
+    struct temperature_options o = {.mode = TEMPERATURE_AUTO, .T = T, .floor = 1e-6, .ceiling = 10, .lr = 0};
     temperature_create(&t, &w.arena, &o, d, STATES);
     assert_int_equal(t.states, STATES);
     rng_seed(&rng, 8, RNG_TEMPERATURE);
@@ -420,7 +420,7 @@ static void test_entropy(void **state)
 }
 
 /* kappa falls from four times its value at step 50 to a quarter of it, of 100. */
-static void check_relative(double kappa, double floor)
+static void check_relative(double kappa, double floor, double ceiling)
 {
     struct world w;
     struct temperature t;
@@ -429,6 +429,7 @@ static void check_relative(double kappa, double floor)
     struct temperature_options o = {.mode = TEMPERATURE_RELATIVE,
                                     .T = 0.7,
                                     .floor = floor,
+                                    .ceiling = ceiling,
                                     .kappa = 4 * kappa,
                                     .kappa_end = kappa / 4,
                                     .steps = 100};
@@ -440,15 +441,16 @@ static void check_relative(double kappa, double floor)
         probe(&t, &w, &rng);
     double spread = sqrt(quadrature_mean(&w, 1).variance);
     assert_near(t.spread, spread, 0.02 * spread);
-    assert_near(t.T, fmax(floor, kappa * t.spread), 1e-12);
+    assert_near(t.T, fmin(ceiling, fmax(floor, kappa * t.spread)), 1e-12);
     world_free(&w);
 }
 
 static void test_relative(void **state)
 {
     (void)state;
-    check_relative(0.05, 1e-6);
-    check_relative(0.05, 10);
+    check_relative(0.05, 1e-6, 1e6);
+    check_relative(0.05, 10, 1e6);
+    check_relative(0.05, 1e-6, 1e-4);
 }
 
 static void check_auto(double target)
@@ -458,7 +460,7 @@ static void check_auto(double target)
     struct rng rng;
     world_create(&w, "auto", 1, 2, PLAIN, TWIN_MEAN, SQUASH_BOX, 5);
     struct temperature_options o = {
-        .mode = TEMPERATURE_AUTO, .T = 5, .floor = 1e-6, .lr = 0.05, .entropy_target = target};
+        .mode = TEMPERATURE_AUTO, .T = 5, .floor = 1e-6, .ceiling = 10, .lr = 0.05, .entropy_target = target};
     temperature_create(&t, &w.arena, &o, 2, STATES);
     rng_seed(&rng, 10, RNG_TEMPERATURE);
     for (int i = 0; i < 1500; i++)

@@ -31,14 +31,14 @@ static float *copy_of(const float *x, size_t n)
 }
 
 /* ---------------------------------------------------------------- products */
-enum product { NN, NT, TN, PACKED, PACKED_T };
+enum product { NN, TN, PACKED, PACKED_T };
 
 /* A sum of k products in float, in any order, is off by at most k u sum |a b|, u = 2^-24; sqrt(k) is what
  * is seen. */
 static void check_product(const struct kernels *k, enum product kind, int m, int n, int depth, int pad,
                           float beta)
 {
-    bool turned = kind == NT || kind == PACKED_T; /* b holds the transpose */
+    bool turned = kind == PACKED_T; /* b holds the transpose */
     int lda = (kind == TN ? m : depth) + pad, ldb = (turned ? depth : n) + pad, ldc = n + pad;
     size_t na = (size_t)(kind == TN ? depth : m) * lda, nb = (size_t)(turned ? n : depth) * ldb,
            nc = (size_t)m * ldc;
@@ -56,9 +56,7 @@ static void check_product(const struct kernels *k, enum product kind, int m, int
         k->gemm_packed(c, a, packed, m, n, depth, lda, ldc, beta);
         free(packed);
     } else {
-        (kind == NN   ? k->gemm_nn
-         : kind == NT ? k->gemm_nt
-                      : k->gemm_tn)(c, a, b, m, n, depth, lda, ldb, ldc, beta);
+        (kind == NN ? k->gemm_nn : k->gemm_tn)(c, a, b, m, n, depth, lda, ldb, ldc, beta);
     }
     for (int r = 0; r < m; r++)
         for (int j = 0; j < ldc; j++) {

@@ -36,7 +36,7 @@ _dqs() {
         --tasks) words=$(_dqs_first_words "$program" envs 1) ;;
         --algo) words=$(_dqs_first_words "$program" algos) ;;
         --env) words=$(_dqs_first_words "$program" envs 1) ;;
-        --preset) words="default paper authors quick" ;;
+        --preset) words="default paper authors wide quick official sb3 cleanrl" ;;
         --mode) words="evaluate explore exact" ;;
         --against) words="paper $(_dqs_first_words "$program" algos)" ;;
         --format)

@@ -50,7 +50,7 @@ class Agent:
     algo      "dqs", "sac", "td3", "ddpg", "ppo", "qsm", "dacer" or "dipo": `dqs.algorithms()`.
     env       A gymnasium.Env or gymnasium.vector.VectorEnv with Box spaces and finite bounds of the actions; its id as
               text will do. None: only to be loaded into, by `Agent.load`.
-    preset    "default", "paper" or "quick": `dqs options` shows what they are. For `dqs/...` tasks a preset has values of the
+    preset    "default", "paper", "quick", ...: `dqs options` shows what they are. For `dqs/...` tasks a preset has values of the
               task's own.
     terminates  Can an episode end by itself? Known of the library's tasks and some of Gymnasium's, else taken to be so.
     options   By name: `dqs.options(algo)` lists them. `seed` and `threads` (0: all cores) are among them.

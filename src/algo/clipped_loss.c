@@ -1,4 +1,5 @@
 #include "clipped_loss.h"
+#include "gaussian.h"
 #include <math.h>
 
 void standardise(float *x, int n)

@@ -7,8 +7,6 @@
 
 #include "rollout.h"
 
-#define HALF_LOG_2PI 0.91893853320467274
-
 struct clipped_loss {
     double policy, entropy, approx_kl, clip_fraction;
 };

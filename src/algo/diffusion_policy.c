@@ -1,4 +1,5 @@
 #include "diffusion_policy.h"
+#include "box.h"
 #include "embed.h"
 #include <math.h>
 #include <string.h>
@@ -29,7 +30,7 @@ double policy_score_scale(const struct diffusion_policy *p, double h)
 /* squash=clip: the score that points to the nearest place in the box, x + h S brought to [-1, 1]. */
 static float score_into_box(float score, float x, float h)
 {
-    return (fminf(1, fmaxf(-1, x + h * score)) - x) / h;
+    return (into_box(x + h * score) - x) / h;
 }
 
 /* ---------------------------------------------------------------- the sampler's score */

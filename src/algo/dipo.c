@@ -3,6 +3,7 @@
  * Q: the two critics, e: the denoiser that is the policy pi, Q' and e': their targets; D: the replay ring, whose actions are also
  * what action gradients start from. B batch, d action dimensions, t diffusion step.
  * Departures from the paper are tagged [DEV]; docs/papers/dipo.md gives the reasons. */
+#include "box.h"
 #include "denoising.h"
 #include <string.h>
 
@@ -113,7 +114,7 @@ static double improve_actions(struct learner *q)
             q->da[i] = -q->da[i];
         adam_step(compute, &q->ascent, a, q->da, q->o.ascent_norm * d);
         for (int i = 0; i < B * d; i++)
-            a[i] = fminf(1, fmaxf(-1, a[i]));
+            a[i] = into_box(a[i]);
     }
     exchange(q, true);
     for (int i = 0; i < B * d; i++)

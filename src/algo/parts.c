@@ -1,4 +1,5 @@
 #include "parts.h"
+#include "box.h"
 #include "embed.h"
 #include <assert.h>
 #include <string.h>
@@ -239,7 +240,7 @@ void add_noise(const struct kernels *k, float *action, int n, double sigma, doub
         k->normals(noise, (size_t)some, rng->key, ticket, (uint64_t)at);
         for (int i = 0; i < some; i++) {
             float step = fminf(most, fmaxf(-most, (float)sigma * noise[i]));
-            action[at + i] = fminf(1, fmaxf(-1, action[at + i] + step));
+            action[at + i] = into_box(action[at + i] + step);
         }
     }
 }

@@ -6,8 +6,10 @@
  * An update is one minibatch. A rollout that is full makes epochs x (rows / B) of them due, one after the other, so losses
  * are guarded, logged and counted one by one and the learner can be saved between any two. Experience is its own: observe
  * takes only what the last act in exploration drew. */
+#include "box.h"
 #include "clipped_loss.h"
 #include "experience.h"
+#include "gaussian.h"
 #include "ppo_options.h"
 #include <assert.h>
 #include <math.h>
@@ -60,11 +62,6 @@ static void next_rollout(struct ppo *p)
     p->epoch = p->minibatch = 0;
 }
 
-static float boxed(float a)
-{
-    return fminf(1, fmaxf(-1, a));
-}
-
 static dqs_status ppo_act(void *self, float *action, const float *obs, int rows, dqs_act_mode mode,
                           dqs_error *error)
 {
@@ -82,7 +79,7 @@ static dqs_status ppo_act(void *self, float *action, const float *obs, int rows,
         if (explore)
             draw(p, n);
         for (int i = 0; i < n * d; i++)
-            action[at * d + i] = boxed(p->mean[i]);
+            action[at * d + i] = into_box(p->mean[i]);
     }
     if (learn && rollout_full(&p->rollout)) /* whoever acts on while updates are due gives them up */
         next_rollout(p);
@@ -110,7 +107,7 @@ static void ppo_observe(void *self, const struct transitions *t)
     bool needs_value = r->filled == r->n_steps - 1;
     assert(n == r->n_envs && !rollout_full(r));
     for (int i = 0; i < n * d; i++)
-        assert(boxed(r->action[rollout_at(r) * d + i]) == t->action[i] &&
+        assert(into_box(r->action[rollout_at(r) * d + i]) == t->action[i] &&
                "ppo learns from its own actions alone");
     for (int i = 0; i < n; i++) {
         p->terminated[i] = t->terminated[i] || (t->truncated[i] && !p->o.bootstrap_truncated);

@@ -1,6 +1,5 @@
 #include "squashed_gaussian.h"
-
-#define HALF_LOG_2PI 0.91893853f
+#include "gaussian.h"
 
 void gaussian_create(struct squashed_gaussian *g, struct arena *arena, const struct net_spec *spec,
                      struct sigma_range range, int batch, double lr, bool learn)
@@ -47,7 +46,7 @@ void gaussian_draw(const struct compute *compute, struct squashed_gaussian *g, f
             float u = mu[j] + g->noise[i];
             a[i] = tanhf(u);
             if (log_pi)
-                sum += -0.5f * e * e - log_sigma - HALF_LOG_2PI - log_tanh_slope(u);
+                sum += -0.5f * e * e - log_sigma - (float)HALF_LOG_2PI - log_tanh_slope(u);
         }
         if (log_pi)
             log_pi[r] = (float)sum;

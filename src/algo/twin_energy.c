@@ -1,4 +1,5 @@
 #include "twin_energy.h"
+#include "box.h"
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ bool squash_by_tanh(enum squash squash)
 
 float squash_action(enum squash squash, float u)
 {
-    return squash_by_tanh(squash) ? tanhf(u) : fminf(1, fmaxf(-1, u));
+    return squash_by_tanh(squash) ? tanhf(u) : into_box(u);
 }
 
 float unsquash_action(enum squash squash, float a)

@@ -31,9 +31,3 @@ void phase_begin(struct phase_clock *clock, const char *name)
     clock->current = i;
     clock->since = now;
 }
-
-double phase_seconds(const struct phase_clock *clock, const char *name)
-{
-    int i = find(clock, name);
-    return i < clock->count ? clock->rows[i].seconds : 0;
-}

@@ -15,6 +15,5 @@ struct phase_clock {
 };
 
 void phase_begin(struct phase_clock *clock, const char *name); /* ends the phase before; NULL: only ends it */
-double phase_seconds(const struct phase_clock *clock, const char *name); /* 0 if it never began */
 
 #endif

@@ -1,4 +1,5 @@
 #include "corrector.h"
+#include "box.h"
 #include <math.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ int corrector_tile(const struct corrector *c, const struct kernels *k, const str
     if (c->steps == 0)
         return 0;
     for (int i = 0; i < rows * d; i++)
-        x[i] = fminf(1, fmaxf(-1, x[i]));
+        x[i] = into_box(x[i]);
     energy->eval(energy->self, s->logp, s->grad, x, owner, rows, thread);
     for (int n = 0; n < c->steps; n++) {
         k->normals(s->z, (size_t)(rows * d), rng->key, ticket + 2 * (uint64_t)n,

@@ -1,4 +1,5 @@
 #include "ddpm.h"
+#include "box.h"
 #include <math.h>
 
 void ddpm_scratch_create(struct ddpm_scratch *scratch, struct arena *arena, int rows, int dim)
@@ -12,18 +13,13 @@ int ddpm_tickets(const struct ddpm *d)
     return d->vp.steps; /* the first for the start, number t for the noise of the step from level t */
 }
 
-static float boxed(float v)
-{
-    return v > 1 ? 1 : v < -1 ? -1 : v;
-}
-
 static void step_clip_x(const struct vp_level *l, float *x, const float *e, const float *z, double noise,
                         int n)
 {
     float by_x = (float)(1 / sqrt(l->alpha)), by_e = (float)(l->beta / sqrt((1 - l->alpha_bar) * l->alpha)),
           spread = (float)(noise * sqrt(l->beta));
     for (int i = 0; i < n; i++)
-        x[i] = boxed(by_x * x[i] - by_e * e[i] + (z ? spread * z[i] : 0));
+        x[i] = into_box(by_x * x[i] - by_e * e[i] + (z ? spread * z[i] : 0));
 }
 
 static void step_clip_x0(const struct vp_level *l, float *x, const float *e, const float *z, double noise,
@@ -32,7 +28,7 @@ static void step_clip_x0(const struct vp_level *l, float *x, const float *e, con
     float x0_x = (float)l->x0_x, x0_e = (float)l->x0_e, by_x0 = (float)l->mean_x0, by_x = (float)l->mean_x,
           spread = (float)(noise * l->std);
     for (int i = 0; i < n; i++)
-        x[i] = by_x0 * boxed(x0_x * x[i] - x0_e * e[i]) + by_x * x[i] + (z ? spread * z[i] : 0);
+        x[i] = by_x0 * into_box(x0_x * x[i] - x0_e * e[i]) + by_x * x[i] + (z ? spread * z[i] : 0);
 }
 
 void ddpm_tile(const struct ddpm *d, const struct kernels *k, float *x, int row0, int rows,

@@ -1,4 +1,5 @@
 #include "score_target.h"
+#include "box.h"
 #include "truncnorm.h"
 #include <math.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static void find_shifts(const struct score_options *o, const struct energy *e, s
         s->owner[i] = first + i;
     for (int i = 0; i < n * d; i++) {
         float v = x[(size_t)first * (size_t)d + (size_t)i];
-        s->centre[i] = o->box ? fminf(1, fmaxf(-1, v)) : v;
+        s->centre[i] = o->box ? into_box(v) : v;
     }
     e->eval(e->self, s->weight0, s->shift, s->centre, s->owner, n, thread);
 }

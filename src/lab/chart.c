@@ -509,30 +509,6 @@ static struct chart_box plate(cairo_t *c, struct chart_box box, int corner, doub
     return (struct chart_box){p.x + inset, p.y + inset, width, height};
 }
 
-/* Cuts the next line of *text into `line`; false at the end. */
-static bool next_line(const char **text, char *line, size_t size)
-{
-    if (!**text)
-        return false;
-    size_t n = strcspn(*text, "\n");
-    snprintf(line, size, "%.*s", (int)n, *text);
-    *text += n + ((*text)[n] == '\n');
-    return true;
-}
-
-void chart_plate(cairo_t *c, struct chart_box box, int corner, const char *lines)
-{
-    const double pitch = 12;
-    char line[160];
-    double width = 0, count = 0;
-    for (const char *rest = lines; next_line(&rest, line, sizeof line); count++)
-        width = fmax(width, chart_text_width(c, line, SIZE_NOTE, 0));
-    struct chart_box p = plate(c, box, corner, width, count * pitch - 3);
-    double y = p.y;
-    for (const char *rest = lines; next_line(&rest, line, sizeof line); y += pitch)
-        chart_text(c, p.x, y + 4.5, line, SIZE_NOTE, chart_ink(0.95), CHART_LEFT, CHART_MIDDLE);
-}
-
 static void key_line(cairo_t *c, double x, double y, struct chart_color color)
 {
     cairo_move_to(c, x, y);

@@ -125,9 +125,6 @@ enum chart_align { CHART_LEFT, CHART_CENTRE, CHART_RIGHT };
 double chart_text(cairo_t *c, double x, double y, const char *text, double size, struct chart_color color,
                   enum chart_align align, int flags);
 double chart_text_width(cairo_t *c, const char *text, double size, int flags);
-/* Lines of small text ('\n' between them) on a light plate in a corner of the box: 0 top left, 1 top right,
- * 2 bottom left, 3 bottom right. */
-void chart_plate(cairo_t *c, struct chart_box box, int corner, const char *lines);
 
 enum chart_key_kind { CHART_KEY_LINE, CHART_KEY_BAND, CHART_KEY_DOT };
 struct chart_key {
@@ -135,8 +132,8 @@ struct chart_key {
     struct chart_color color;
     const char *text;
 };
-/* On a plate in a corner of the box, or in one row above its right end: -1 at the height of the note, -2 at
- * that of the title. */
+/* On a plate in a corner of the box (0 top left, 1 top right, 2 bottom left, 3 bottom right), or in one row above its
+ * right end: -1 at the height of the note, -2 at that of the title. */
 void chart_legend(cairo_t *c, struct chart_box box, int corner, const struct chart_key *keys, int n);
 
 /* ---------------------------------------------------------------- series: lines of many methods */

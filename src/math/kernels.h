@@ -18,10 +18,8 @@ enum activation { ACT_RELU, ACT_GELU, ACT_MISH, ACT_TANH };
 struct kernels {
     const char *name;
 
-    /* C [m x n] = beta C + A B, A B^T, A^T B */
+    /* C [m x n] = beta C + A B, A^T B */
     void (*gemm_nn)(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
-                    float beta);
-    void (*gemm_nt)(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
                     float beta);
     void (*gemm_tn)(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
                     float beta);

@@ -74,12 +74,6 @@ static void gemm_nn(float *c, const float *a, const float *b, int m, int n, int 
         product(c, ldc, (struct matrix){a, lda, 1}, (struct matrix){b, ldb, 1}, m, n, k, beta);
 }
 
-static void gemm_nt(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
-                    float beta)
-{
-    product(c, ldc, (struct matrix){a, lda, 1}, (struct matrix){b, 1, ldb}, m, n, k, beta);
-}
-
 static void gemm_tn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
                     float beta)
 {
@@ -104,12 +98,6 @@ static void gemm_nn(float *c, const float *a, const float *b, int m, int n, int 
         rows_times_matrix(c, a, b, m, n, k, lda, ldb, ldc, beta);
     else
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
-}
-
-static void gemm_nt(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
-                    float beta)
-{
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
 
 static void gemm_tn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
@@ -460,7 +448,7 @@ static float softmax(float *w, int n)
 }
 
 const struct kernels PASTE(kernels_, KERNELS_NAME) = {
-    TEXT(KERNELS_NAME), gemm_nn,    gemm_nt, gemm_tn,          pack,        gemm_packed, layer_forward,
-    layer_backward,     add_inputs, project, project_backward, column_sums, adam,        blend,
-    uniforms,           normals,    softmax, cloud_values,     cloud_pull,
+    TEXT(KERNELS_NAME), gemm_nn,    gemm_tn, pack,             gemm_packed,  layer_forward,
+    layer_backward,     add_inputs, project, project_backward, column_sums,  adam,
+    blend,              uniforms,   normals, softmax,          cloud_values, cloud_pull,
 };

@@ -17,19 +17,6 @@ static void gemm_nn(float *c, const float *a, const float *b, int m, int n, int 
     }
 }
 
-static void gemm_nt(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
-                    float beta)
-{
-    for (int r = 0; r < m; r++)
-        for (int j = 0; j < n; j++) {
-            float sum = 0;
-            for (int i = 0; i < k; i++)
-                sum += a[(size_t)r * lda + i] * b[(size_t)j * ldb + i];
-            float *y = c + (size_t)r * ldc + j;
-            *y = sum + (beta == 0 ? 0 : beta * *y);
-        }
-}
-
 static void gemm_tn(float *c, const float *a, const float *b, int m, int n, int k, int lda, int ldb, int ldc,
                     float beta)
 {
@@ -286,7 +273,7 @@ static void cloud_pull(struct cloud *c, float *sum, const struct cloud_net *net,
 }
 
 const struct kernels kernels_ref = {
-    "ref",          gemm_nn,    gemm_nt, gemm_tn,          pack,        gemm_packed, layer_forward,
-    layer_backward, add_inputs, project, project_backward, column_sums, adam,        blend,
-    uniforms,       normals,    softmax, cloud_values,     cloud_pull,
+    "ref",          gemm_nn,    gemm_tn, pack,             gemm_packed,  layer_forward,
+    layer_backward, add_inputs, project, project_backward, column_sums,  adam,
+    blend,          uniforms,   normals, softmax,          cloud_values, cloud_pull,
 };
