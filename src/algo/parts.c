@@ -126,27 +126,16 @@ static void passes_of(struct twin *twin, struct net_pass pass[2], const float *x
                                     twin->dq[i],   &twin->gradient[i], rows};
 }
 
-/* What each gradient may keep so that both together have norm max_norm. */
-static void share_norm(const struct twin *twin, double max_norm, double share[2])
-{
-    double squares[2] = {0}, total = 0;
-    for (int i = 0; i < twin->count; i++) {
-        const float *g = twin->gradient[i].params;
-        for (size_t j = 0; j < twin->gradient[i].count; j++)
-            squares[i] += (double)g[j] * g[j];
-        total += squares[i];
-    }
-    for (int i = 0; i < twin->count; i++)
-        share[i] = max_norm * sqrt(total > 0 ? squares[i] / total : 1);
-}
-
 void twin_step(const struct compute *compute, struct twin *twin, double max_norm)
 {
-    double most[2] = {max_norm, max_norm};
-    if (twin->clip_together && max_norm > 0)
-        share_norm(twin, max_norm, most);
+    struct net *g = twin->gradient;
+    if (twin->clip_together) {
+        clip_gradients((float *const[]){g[0].params, g[1].params}, (size_t[]){g[0].count, g[1].count},
+                       twin->count, max_norm);
+        max_norm = 0; /* done */
+    }
     for (int i = 0; i < twin->count; i++)
-        adam_net(compute, &twin->adam[i], &twin->net[i], &twin->gradient[i], most[i]);
+        adam_net(compute, &twin->adam[i], &twin->net[i], &g[i], max_norm);
 }
 
 double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows,
