@@ -108,6 +108,7 @@ int cmd_options(int argc, char **argv)
     const char *algo = "dqs", *env = NULL, *preset = NULL;
     bool json = false, markdown = false;
     const struct args_flag flags[] = {
+        {"--algo", "A", "as ALGO, in the way of other verbs", .text = &algo},
         {"--env", "E", "values for this task (default: those for any task)", .text = &env},
         {"--preset", "P", "values of this preset (default: default)", .text = &preset},
         {"--json", NULL, "as one line of JSON", .on = &json},

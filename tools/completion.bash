@@ -19,7 +19,7 @@ _dqs() {
         report) flags="--at --out --format --against --bootstrap --json" ;;
         reproduce) flags="--seeds --steps --preset --tasks --algos --full --set --out --from --jobs --retries --dry-run --yes --json --quiet" ;;
         render) flags="--episodes --seconds --format --out --size --fps --camera --seed --random --json" ;;
-        options) flags="--env --preset --json --markdown" ;;
+        options) flags="--algo --env --preset --json --markdown" ;;
         envs | algos) flags="--json" ;;
     esac
     COMPREPLY=()

@@ -1,6 +1,6 @@
-"""SAC, TD3 and PPO beside Stable-Baselines3: the same task, budget, networks and constants, one after the other on the same processor.
+"""SAC, TD3, DDPG and PPO beside Stable-Baselines3: the same task, budget, networks and constants, one after the other on the same processor.
 
-    .venv/bin/python bench/peers/sb3.py [--algos sac,td3,ppo] [--tasks pendulum,cheetah-run] [--seeds 0,1,2] [--steps N]
+    .venv/bin/python bench/peers/sb3.py [--algos sac,td3,ddpg,ppo] [--tasks pendulum,cheetah-run] [--seeds 0,1,2] [--steps N]
                                         [--out FOLDER] [--program build/dqs]
 
 Needs stable-baselines3, torch, gymnasium and, for MuJoCo's tasks, dm_control. Prints a Markdown table: mean return of 20 evaluation episodes of every seed,
@@ -21,7 +21,7 @@ import torch
 
 EPISODES = 20
 STEPS = {("ppo", "pendulum"): 200_000, ("ppo", "cheetah-run"): 100_000, ("sac", "pendulum"): 10_000, ("td3", "pendulum"): 10_000,
-         ("sac", "cheetah-run"): 30_000, ("td3", "cheetah-run"): 30_000}
+         ("ddpg", "pendulum"): 10_000, ("sac", "cheetah-run"): 30_000, ("td3", "cheetah-run"): 30_000, ("ddpg", "cheetah-run"): 30_000}
 OFF_POLICY = dict(buffer_size=250_000, batch_size=256, gamma=0.99, tau=0.005, train_freq=1, gradient_steps=1)
 
 
@@ -64,10 +64,11 @@ def peer(algo, task, seed, steps):
     if algo == "sac":
         model = sb3.SAC("MlpPolicy", env, seed=seed, learning_starts=warm_up, learning_rate=1e-3 if small else 3e-4, device="cpu",
                         policy_kwargs=dict(net_arch=[256, 256]), **OFF_POLICY)
-    elif algo == "td3":
+    elif algo in ("td3", "ddpg"):
         size = env.action_space.shape[0]
         noise = sb3.common.noise.NormalActionNoise(np.zeros(size), 0.1 * np.ones(size))
-        model = sb3.TD3("MlpPolicy", env, seed=seed, learning_starts=warm_up, learning_rate=3e-4, action_noise=noise, device="cpu",
+        learner = {"td3": sb3.TD3, "ddpg": sb3.DDPG}[algo]
+        model = learner("MlpPolicy", env, seed=seed, learning_starts=warm_up, learning_rate=3e-4, action_noise=noise, device="cpu",
                         policy_kwargs=dict(net_arch=[256, 256]), **OFF_POLICY)
     else:
         model = sb3.PPO("MlpPolicy", env, seed=seed, gamma=0.9 if small else 0.99, learning_rate=1e-3 if small else 3e-4, device="cpu",
@@ -103,7 +104,7 @@ def remember(path, make):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--algos", default="sac,td3,ppo")
+    parser.add_argument("--algos", default="sac,td3,ddpg,ppo")
     parser.add_argument("--tasks", default="pendulum,cheetah-run")
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--steps", type=int, help="of every run; otherwise " + ", ".join(f"{a} {t} {n}" for (a, t), n in STEPS.items()))
