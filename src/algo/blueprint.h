@@ -7,7 +7,8 @@
  *     steps > 0:  u = x, x = start z, then at each step   y = net(s, x, level), inner = clip?(inner_x x + inner_y y)
  *                     x <- clip?(by_inner inner + by_x x + by_y y + by_y2 net(s, inner, next level) + spread z)
  *     a = squash(u + sigma z)
- *     of several particles one is chosen by softmax Q/T or for its Q, and the corrector moves it; then a <- clip(a + out_noise z)
+ *     of several particles one is chosen, by softmax Q/T or for its Q, and the corrector moves it;
+ *     then a <- clip(a + out_noise z)
  *
  * d action dimensions, P particles. What depends on the level alone (the embeddings of diffusion time and of T, the first
  * layer's bias) is multiplied out here: level_part [steps x width]. */
