@@ -69,9 +69,9 @@ void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *
         tape_create(&twin->target_tape[i], arena, spec, batch, TAPE_INFER);
         twin->q[i] = arena_new(arena, float, batch * spec->out);
         twin->dq[i] = arena_new(arena, float, batch * spec->out);
+        twin->dx[i] = arena_new(arena, float, batch * spec->in);
+        twin->own[i] = arena_new(arena, int, batch);
     }
-    if (learn && count > 1)
-        twin->dx = arena_new(arena, float, batch * spec->in);
 }
 
 void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng)
@@ -166,22 +166,31 @@ double twin_action_gradient(const struct compute *compute, struct twin *twin, fl
     struct net_pass pass[2];
     double sum = 0;
     int n = asked(twin, combine), first = twin->net[0].spec.in - act_dim, out = twin->net[0].spec.out;
-    float *const dx[2] = {da, twin->dx};
+    bool mean = n > 1 && combine == TWIN_MEAN;
     passes_of(twin, pass, x, rows);
     net_forward(compute, pass, n);
-    for (int i = 0; i < n && out > 1; i++)
-        memset(twin->dq[i], 0, sizeof(float) * (size_t)(rows * out));
-    for (int r = 0; r < rows * out; r += out) {
-        float a = twin->q[0][r], b = twin->q[n - 1][r];
-        float share = n == 1 ? 1 : combine == TWIN_MEAN ? 0.5f : a < b;
-        sum += share * a + (1 - share) * b;
-        twin->dq[0][r] = share;
-        if (n > 1)
-            twin->dq[1][r] = 1 - share;
+    for (int i = 0; i < n; i++)
+        pass[i].rows = 0;
+    for (int r = 0; r < rows; r++) {
+        float a = twin->q[0][r * out], b = twin->q[n - 1][r * out];
+        int smaller = n > 1 && !(a < b);
+        sum += mean ? 0.5f * (a + b) : smaller == 0 ? a : b;
+        for (int i = 0; i < n; i++)
+            if (mean || i == smaller)
+                twin->own[i][pass[i].rows++] = r;
     }
-    net_backward_input(compute, pass, n, dx, first, act_dim);
-    for (int i = 0; n > 1 && i < rows * act_dim; i++)
-        da[i] += twin->dx[i];
+    for (int i = 0; i < n; i++) {
+        tape_keep(&twin->tape[i], &twin->net[i].spec, twin->own[i], pass[i].rows);
+        memset(twin->dq[i], 0, sizeof(float) * (size_t)(pass[i].rows * out));
+        for (int r = 0; r < pass[i].rows; r++)
+            twin->dq[i][r * out] = mean ? 0.5f : 1;
+    }
+    net_backward_input(compute, pass, n, twin->dx, first, act_dim);
+    memset(da, 0, sizeof *da * (size_t)(rows * act_dim));
+    for (int i = 0; i < n; i++)
+        for (int r = 0; r < pass[i].rows; r++)
+            for (int j = 0; j < act_dim; j++)
+                da[twin->own[i][r] * act_dim + j] += twin->dx[i][r * act_dim + j];
     return sum / rows;
 }
 

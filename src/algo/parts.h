@@ -41,7 +41,8 @@ struct twin {
     struct adam adam[2];
     struct tape tape[2], target_tape[2];
     float *q[2], *dq[2]; /* [batch x out]; the first output of a critic is its value */
-    float *dx;           /* [batch x in]: the second one's input gradient, before the two are added */
+    float *dx[2];        /* [batch x in]: input gradients of the rows in own */
+    int *own[2];         /* [batch]: the rows that go back through this critic */
 };
 /* learn false: the nets alone, for acting. */
 void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *spec, int count, int batch,
@@ -61,7 +62,8 @@ double twin_fit(const struct compute *compute, struct twin *twin, const float *x
                 double huber, double max_norm, double *mean_q);
 /* One Adam step of both from their gradients: what twin_fit ends with. */
 void twin_step(const struct compute *compute, struct twin *twin, double max_norm);
-/* da [rows x act_dim] = d Q(s,a) / d a at x = [s | a], Q the min, mean or first; returns the mean of Q. */
+/* da [rows x act_dim] = d Q(s,a) / d a at x = [s | a], Q the min, mean or first; returns the mean of Q. The minimum's gradient
+ * is that of the smaller critic: each row goes back through one of the two, and the others cost nothing. */
 double twin_action_gradient(const struct compute *compute, struct twin *twin, float *da, const float *x,
                             int rows, int act_dim, enum twin_combine combine);
 void twin_blend(const struct compute *compute, struct twin *twin, double eta);
