@@ -165,6 +165,13 @@ def test_markdown_goes_to_standard_output(study):
         assert len({line.count("|") for line in table.splitlines()}) == 1
 
 
+def test_a_preset_is_named_once(tmp_path):
+    make_run(tmp_path / "a", "cheetah-run", "ppo", 0, {100000: 100.0})
+    make_run(tmp_path / "b", "cheetah-run", "ppo", 0, {100000: 200.0}, preset="paper")
+    make_run(tmp_path / "c", "cheetah-run", "sac", 0, {100000: 300.0})
+    assert "presets: sac default, ppo default, ppo paper; " in dqs("report", tmp_path).stdout
+
+
 def test_verdicts_compare_with_the_paper(tmp_path):
     # The paper's Table 1 at 100k: cheetah-run DQS 492.61 +- 30.99, reacher-hard 914.15 +- 18.28, walker-run SAC 226.52 +- 37.38.
     for s, score in enumerate((480.0, 500.0, 700.0)):

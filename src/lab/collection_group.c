@@ -227,19 +227,18 @@ static bool several_presets(const struct collection *c, const char *algo)
     return false;
 }
 
-static const char *label_method(const struct collection *c, struct arena *arena,
-                                const struct collection_method *method)
+static void label_method(const struct collection *c, struct arena *arena, struct collection_method *method)
 {
     size_t size = strlen(method->algo) + strlen(method->preset) + 2;
     for (int i = 0; i < method->n_options; i++)
         size += strlen(method->options[i].key) + strlen(method->options[i].value) + 2;
     char *label = arena_new(arena, char, size);
-    bool preset = method->preset[0] && several_presets(c, method->algo);
+    bool preset = method->preset_in_label = method->preset[0] && several_presets(c, method->algo);
     int used = snprintf(label, size, "%s%s%s", method->algo, preset ? " " : "", preset ? method->preset : "");
     for (int i = 0; i < method->n_options; i++)
         used += snprintf(label + used, size - (size_t)used, " %s=%s", method->options[i].key,
                          method->options[i].value);
-    return label;
+    method->label = label;
 }
 
 static void sort_methods(struct collection *c)
@@ -249,7 +248,7 @@ static void sort_methods(struct collection *c)
     for (int m = 0; m < c->n_methods; m++) {
         place[c->methods[m].number] = m;
         c->methods[m].number = m;
-        c->methods[m].label = label_method(c, &c->arena, &c->methods[m]);
+        label_method(c, &c->arena, &c->methods[m]);
     }
     for (int i = 0; i < c->n_runs; i++)
         c->runs[i].method_index = place[c->runs[i].method_index];

@@ -49,8 +49,9 @@ static void write_presets(const struct report *report, char *text, size_t size)
         same = same && strcmp(c->methods[m].preset, c->methods[0].preset) == 0;
     size_t used = (size_t)snprintf(text, size, same ? "preset %s" : "presets:", preset_of(&c->methods[0]));
     for (int m = 0; !same && m < c->n_methods && used < size; m++)
-        used += (size_t)snprintf(text + used, size - used, "%s %s %s", m ? "," : "", c->methods[m].label,
-                                 preset_of(&c->methods[m]));
+        used += (size_t)snprintf(text + used, size - used, "%s %s%s%s", m ? "," : "", c->methods[m].label,
+                                 c->methods[m].preset_in_label ? "" : " ",
+                                 c->methods[m].preset_in_label ? "" : preset_of(&c->methods[m]));
     if (used >= size && size > 4)
         strcpy(text + size - 4, "...");
 }
