@@ -166,6 +166,70 @@ static void test_threads(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- averages */
+static const float *kept_floats(const struct kept *kept, const char *name, size_t *n)
+{
+    for (int i = 0; i < kept->count; i++)
+        if (strcmp(kept->rows[i].name, name) == 0) {
+            *n = kept->rows[i].bytes / sizeof(float);
+            return kept->rows[i].data;
+        }
+    fail_msg("%s: was not kept", name);
+    return NULL;
+}
+
+/* Averages are what the option says, training and exploring go on as without them, and evaluation does not. */
+static void test_averages(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"score/0.weight", "critic0/1.weight", "critic1/out.bias"};
+    enum { UPDATES = 8 };
+    double mean[COUNT(names)][64 * 64] = {{0}};
+    struct agent plain, averaged;
+    struct rng rng, other;
+    float obs[3] = {0.1f, -0.2f, 0.3f}, by_plain[2], by_averages[2];
+    char name[100];
+    rng_seed(&rng, 9, RNG_TEST);
+    rng_seed(&other, 9, RNG_TEST);
+    agent_create(&plain, "dqs", "auto", 1, 2, NULL, SMALL_CLIP);
+    agent_create(&averaged, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "average=0.25");
+    agent_live(&plain, 200, &rng);
+    agent_live(&averaged, 200, &other);
+    for (int u = 0; u < UPDATES; u++) {
+        struct kept without, with;
+        agent_live(&plain, 1, &rng);
+        agent_live(&averaged, 1, &other);
+        plain.algo->update(plain.self, NULL);
+        averaged.algo->update(averaged.self, NULL);
+        agent_keep(&plain, &without);
+        agent_keep(&averaged, &with);
+        for (int i = 0; i < without.count; i++) {
+            size_t n = 0;
+            assert_bits(without.rows[i].name, kept_floats(&with, without.rows[i].name, &n),
+                        without.rows[i].data, without.rows[i].bytes);
+        }
+        for (size_t i = 0; i < COUNT(names); i++) {
+            size_t n = 0;
+            const float *now = kept_floats(&without, names[i], &n);
+            double share = fmax(0.25, 1.0 / (u + 1));
+            snprintf(name, sizeof name, "average/%s", names[i]);
+            const float *average = kept_floats(&with, name, &n);
+            for (size_t j = 0; j < n; j++) {
+                mean[i][j] += share * (now[j] - mean[i][j]);
+                assert_near(average[j], mean[i][j], 1e-6);
+            }
+        }
+        arena_free(&without.arena);
+        arena_free(&with.arena);
+        plain.algo->act(plain.self, by_plain, obs, 1, DQS_ACT_EVALUATE, NULL);
+        averaged.algo->act(averaged.self, by_averages, obs, 1, DQS_ACT_EVALUATE, NULL);
+        bool same = memcmp(by_plain, by_averages, sizeof by_plain) == 0;
+        assert_true(same == (u == 0)); /* after one update the average is the network */
+    }
+    agent_free(&plain);
+    agent_free(&averaged);
+}
+
 /* ---------------------------------------------------------------- golden state */
 /* The plain kernels without fused operations give the same bits with every compiler, but their exp, tanh,
  * ... are libm's: the hash holds for one version of it. To refresh after a wanted change of the
@@ -263,7 +327,8 @@ int main(void)
         cmocka_unit_test(test_ring_uniform),  cmocka_unit_test(test_update_paper),
         cmocka_unit_test(test_update_latent), cmocka_unit_test(test_update_box),
         cmocka_unit_test(test_update_clip),
-        cmocka_unit_test(test_threads),       cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_threads),       cmocka_unit_test(test_averages),
+        cmocka_unit_test(test_golden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -364,9 +364,9 @@ void policy_initialise(struct diffusion_policy *p, struct rng *rng)
     net_initialise(&p->score, p->o.init, 0.1f, rng);
 }
 
-void policy_visit(struct diffusion_policy *p, struct visitor *visitor, bool learn)
+void policy_visit(struct diffusion_policy *p, struct visitor *visitor, enum visit_kind kind, bool learn)
 {
-    net_visit(&p->score, visitor, "score/", VISIT_POLICY);
+    net_visit(&p->score, visitor, "score/", kind);
     if (learn)
         adam_visit(&p->adam, visitor, "score_adam/");
 }

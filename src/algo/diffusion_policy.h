@@ -42,7 +42,8 @@ struct diffusion_policy {
 void policy_create(struct diffusion_policy *p, struct arena *arena, const struct policy_options *o,
                    const struct compute *compute, const struct twin_energy *energy);
 void policy_initialise(struct diffusion_policy *p, struct rng *rng);
-void policy_visit(struct diffusion_policy *p, struct visitor *visitor, bool learn);
+/* kind: of the network; learn: with its optimiser */
+void policy_visit(struct diffusion_policy *p, struct visitor *visitor, enum visit_kind kind, bool learn);
 double policy_score_scale(const struct diffusion_policy *p, double h);
 
 /* How to draw. The energy must be prepared for the same rows where particles > 1 or corrector > 0. */

@@ -18,6 +18,7 @@ struct dqs {
     struct experience e;            /* D, its minibatch, counters */
     struct twin critics;            /* theta, theta bar */
     struct diffusion_policy policy; /* phi */
+    struct net average[3];          /* of phi and theta over the last updates; only with the option `average` */
     struct temperature temperature;
     struct twin_energy energy;
     struct score_options score;
@@ -42,6 +43,35 @@ static double draw(struct dqs *q, float *action, const float *s, int rows, doubl
     if (how.particles > 1 || how.corrector > 0)
         twin_energy_prepare(&q->energy, q->setup.compute, s, rows, T);
     return policy_act(&q->policy, action, s, rows, &how, rng);
+}
+
+/* ---------------------------------------------------------------- averages */
+static bool averages(const struct dqs *q)
+{
+    return q->o.average > 0 && !q->setup.act_only;
+}
+
+static struct net *network(struct dqs *q, int i)
+{
+    return i == 0 ? &q->policy.score : &q->critics.net[i - 1];
+}
+
+/* [DEV] The first updates are averaged as they are, later ones with a fading memory. */
+static void update_averages(struct dqs *q)
+{
+    for (int i = 0; averages(q) && i < 3; i++)
+        polyak_blend(q->setup.compute, &q->average[i], network(q, i),
+                     fmax(q->o.average, 1 / (1 + (double)q->e.updates)));
+}
+
+/* The averages take the place of the networks; once more, and they are back. */
+static void exchange_averages(struct dqs *q)
+{
+    for (int i = 0; averages(q) && i < 3; i++) {
+        struct net own = *network(q, i);
+        *network(q, i) = q->average[i];
+        q->average[i] = own;
+    }
 }
 
 /* ---------------------------------------------------------------- act */
@@ -70,6 +100,8 @@ static dqs_status dqs_act(void *self, float *action, const float *obs, int rows,
     if (mode == DQS_ACT_EXACT && !grid_possible(d))
         return fail(error, DQS_E_UNSUPPORTED,
                     "exact: needs at most 2 action dimensions, this task has %d; use evaluate", d);
+    if (mode != DQS_ACT_EXPLORE)
+        exchange_averages(q);
     for (int at = 0; at < rows; at += block) {
         int n = rows - at < block ? rows - at : block;
         float *a = action + (size_t)at * (size_t)d;
@@ -81,6 +113,8 @@ static dqs_status dqs_act(void *self, float *action, const float *obs, int rows,
             draw(q, a, q->e.s, n, q->temperature.T, acting(q, mode), rng);
         }
     }
+    if (mode != DQS_ACT_EXPLORE)
+        exchange_averages(q);
     return DQS_OK;
 }
 
@@ -198,6 +232,7 @@ static void dqs_update(void *self, struct log_sink *log)
     /* theta bar <- eta theta + (1 - eta) theta bar */
     log_phase(log, "blend");
     twin_blend(compute, &q->critics, q->o.eta);
+    update_averages(q);
 
     log_phase(log, "rest");
     e->updates++;
@@ -255,7 +290,11 @@ static void dqs_diagnose(void *self, struct log_sink *log)
 static dqs_status dqs_soft_value(void *self, float *value, const float *obs, int rows, dqs_error *error)
 {
     struct dqs *q = self;
-    return grid_map(&q->grid, &q->energy, value, &q->e, obs, rows, q->temperature.T, error);
+    exchange_averages(q);
+    dqs_status status =
+        grid_map(&q->grid, &q->energy, value, &q->e, obs, rows, q->temperature.T, error);
+    exchange_averages(q);
+    return status;
 }
 
 static dqs_status dqs_describe(void *self, struct blueprint *b, struct arena *arena, dqs_act_mode mode,
@@ -411,6 +450,8 @@ static dqs_status dqs_create(void **self, struct arena *arena, const struct algo
     rng_seed(&init, setup->seed, RNG_INIT);
     twin_initialise(&q->critics, (enum net_init)o->init, &init);
     policy_initialise(&q->policy, &init);
+    for (int i = 0; averages(q) && i < 3; i++)
+        net_create(&q->average[i], arena, &network(q, i)->spec);
     rng_seed(&q->rng_score, setup->seed, RNG_SCORE);
     rng_seed(&q->rng_temperature, setup->seed, RNG_TEMPERATURE);
     rng_seed(&q->rng_diagnose, setup->seed, RNG_DIAGNOSE);
@@ -418,12 +459,37 @@ static dqs_status dqs_create(void **self, struct arena *arena, const struct algo
     return DQS_OK;
 }
 
+/* What acts is the policy: the averages, where there are any; before the first update they are the networks. */
+static void visit_averages(struct dqs *q, struct visitor *v)
+{
+    static const char *const names[] = {"score/", "critic0/", "critic1/"};
+    int mark = visit_enter(v, "average/");
+    for (int i = 0; averages(q) && q->e.updates == 0 && i < 3; i++)
+        memcpy(q->average[i].params, network(q, i)->params, sizeof(float) * q->average[i].count);
+    for (int i = 0; i < 3; i++)
+        net_visit(averages(q) ? &q->average[i] : network(q, i), v, names[i], VISIT_POLICY);
+    visit_leave(v, mark);
+}
+
+static void visit_networks(struct dqs *q, struct visitor *v)
+{
+    bool learn = !q->setup.act_only;
+    if (q->o.average > 0)
+        visit_averages(q, v);
+    if (averages(q)) {
+        policy_visit(&q->policy, v, VISIT_LEARN, learn);
+        twin_visit_learn(&q->critics, v);
+    } else if (q->o.average == 0) {
+        policy_visit(&q->policy, v, VISIT_POLICY, learn);
+        twin_visit(&q->critics, v, learn);
+    }
+}
+
 static void dqs_visit(void *self, struct visitor *v)
 {
     struct dqs *q = self;
     bool learn = !q->setup.act_only;
-    policy_visit(&q->policy, v, learn);
-    twin_visit(&q->critics, v, learn);
+    visit_networks(q, v);
     experience_visit_policy(&q->e, v);
     temperature_visit(&q->temperature, v);
     if (!learn)

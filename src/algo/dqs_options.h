@@ -26,7 +26,7 @@ struct dqs_options {
     /* acting */
     long particles, particles_target, corrector, corrector_target, eval_particles;
     int eval_choice;
-    double corrector_step, eval_noise;
+    double corrector_step, eval_noise, average;
     /* learning */
     int target_critics, energy_critics;
     double gamma, eta, lr_critic, lr_actor, weight_decay, max_grad_norm, huber, updates_per_step,

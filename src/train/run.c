@@ -262,6 +262,8 @@ static void take_tensor(void *context, const char *name, enum visit_kind kind, e
     const char *last = strrchr(name, '/');
     bool moment = strstr(name, "adam") || (last && (strcmp(last, "/m") == 0 || strcmp(last, "/v") == 0));
     bool replay = kind == VISIT_REPLAY && t->run->options->init_replay;
+    if (strncmp(name, "average/", 8) == 0) /* begins anew, too: the other run may have none */
+        return;
     bool network = kind == VISIT_POLICY || (kind == VISIT_LEARN && type == VISIT_F32 && !moment);
     if (replay || network)
         t->reader->tensor(t->reader->context, name, kind, type, rank, shape, data);
