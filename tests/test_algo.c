@@ -230,6 +230,35 @@ static void test_averages(void **state)
     agent_free(&averaged);
 }
 
+/* ---------------------------------------------------------------- bounds */
+/* Target critics that have lost all measure: the targets stay within what rewards of 4 at most can add up to. */
+static void test_bound_values(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        bool bound = i % 2;
+        float wild = i < 2 ? 1e4f : -1e4f;
+        struct agent a;
+        struct rng rng;
+        struct kept kept;
+        struct log_sink log = {0};
+        size_t n;
+        rng_seed(&rng, 9, RNG_TEST);
+        agent_create(&a, "dqs", "auto", 1, 2, NULL,
+                     bound ? SMALL_CLIP "bound_values=true" : SMALL_CLIP "bound_values=false");
+        agent_live(&a, 200, &rng);
+        agent_keep(&a, &kept);
+        memcpy((float *)kept_floats(&kept, "target0/out.bias", &n), &wild, sizeof wild);
+        memcpy((float *)kept_floats(&kept, "target1/out.bias", &n), &wild, sizeof wild);
+        agent_restore(&a, &kept);
+        a.algo->update(a.self, &log);
+        double error = sqrt(log_mean(&log, "train/critic_loss"));
+        assert_true(bound ? error > 100 && error < 400 : error > 8000);
+        arena_free(&kept.arena);
+        agent_free(&a);
+    }
+}
+
 /* ---------------------------------------------------------------- golden state */
 /* The plain kernels without fused operations give the same bits with every compiler, but their exp, tanh,
  * ... are libm's: the hash holds for one version of it. To refresh after a wanted change of the
@@ -328,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_update_latent), cmocka_unit_test(test_update_box),
         cmocka_unit_test(test_update_clip),
         cmocka_unit_test(test_threads),       cmocka_unit_test(test_averages),
+        cmocka_unit_test(test_bound_values),
         cmocka_unit_test(test_golden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

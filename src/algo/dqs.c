@@ -20,6 +20,7 @@ struct dqs {
     struct diffusion_policy policy; /* phi */
     struct net average[3];          /* of phi and theta over the last updates; only with the option `average` */
     struct temperature temperature;
+    double reward[2]; /* the least and the largest so far; 0, what comes after an end, among them */
     struct twin_energy energy;
     struct score_options score;
     struct score_scratch *scratch; /* per thread */
@@ -122,6 +123,10 @@ static void dqs_observe(void *self, const struct transitions *t)
 {
     struct dqs *q = self;
     experience_observe(&q->e, t);
+    for (int r = 0; r < t->rows; r++) {
+        q->reward[0] = fmin(q->reward[0], t->reward[r]);
+        q->reward[1] = fmax(q->reward[1], t->reward[r]);
+    }
     temperature_at(&q->temperature, q->e.steps);
 }
 
@@ -195,6 +200,15 @@ static void fit_scores(struct dqs *q, struct log_sink *log)
     log_add(log, "train/score_ess", mean_of(q->ess, B));
 }
 
+/* [DEV] No return is beyond those of the least and the largest reward seen, for ever. */
+static void bound_targets(struct dqs *q)
+{
+    double forever = q->o.reward_scale / (1 - q->o.gamma), low = q->reward[0] * forever,
+           high = q->reward[1] * forever;
+    for (int r = 0; q->o.bound_values && q->o.gamma < 1 && r < (int)q->o.batch; r++)
+        q->e.y[r] = (float)fmin(high, fmax(low, q->e.y[r]));
+}
+
 static void dqs_update(void *self, struct log_sink *log)
 {
     struct dqs *q = self;
@@ -219,6 +233,7 @@ static void dqs_update(void *self, struct log_sink *log)
     join_rows(e->x_next, e->s_next, e->features.dim, e->a_next, d, B);
     td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.discount, e->x_next, B,
               (enum twin_combine)q->o.target_critics);
+    bound_targets(q);
 
     /* Update theta by minimising the mean of (Q_theta(s,a) - Q^)^2 */
     log_phase(log, "critic");
@@ -498,6 +513,8 @@ static void dqs_visit(void *self, struct visitor *v)
                                        {"rng/temperature", &q->rng_temperature},
                                        {"rng/diagnose", &q->rng_diagnose}};
     experience_visit(&q->e, v, own, 3);
+    if (q->o.bound_values)
+        visit_vector(v, "reward_range", VISIT_LEARN, VISIT_F64, q->reward, 2);
 }
 
 const struct algo algo_dqs = {

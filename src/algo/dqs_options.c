@@ -81,6 +81,7 @@ const struct option dqs_option_table[] = {
            "how twin critics enter the target; auto: mean unless the task ends", "measured"),
     CHOICE(energy_critics, "auto", "min mean auto", "how twin critics enter the energy", "measured"),
     REAL(gamma, "0.99", 0, 1, "discount", "paper"),
+    BOOL(bound_values, "false", "value targets stay within what the rewards seen so far can add up to", "off"),
     INT(n_step, "1", 1, 100, "steps of reward in a target before the value", "paper: 1"),
     INT(policy_delay, "1", 1, 100, "updates of the critics per update of the score network", "off"),
     REAL(eta, "0.005", 0, 1, "Polyak step of the target critics", "paper"),
@@ -107,7 +108,8 @@ const struct option dqs_option_table[] = {
     "critic_width=128 score_width=128 squash=box estimator=shifted K=16 K_low=4 N=6 sigma_min=0.02 " \
     "sigma_max=1 temperature=relative kappa=0.05 T_floor=0.001 T_ceiling=1e6 "                       \
     "corrector=8 corrector_target=3 corrector_step=0.3 noised=policy "                               \
-    "batch=256 updates_per_step=1 particles=1 average=0 eval_particles=0 eval_choice=softmax lr_critic=3e-4 "
+    "batch=256 updates_per_step=1 particles=1 average=0 eval_particles=0 eval_choice=softmax "       \
+    "lr_critic=3e-4 bound_values=false "
 /* Rewards down to -1000 are beyond what Adam reaches in small steps; T is in units of the scaled reward, so T = 0.02 is T = 1. */
 #define GMM                                                                                         \
     "gamma=0 temperature=fixed reward_scale=0.02 T=0.02 huber=0.04 lr_critic=1e-3 critic_hidden=3 " \
@@ -145,11 +147,13 @@ const struct option_preset dqs_preset_table[] = {
      * better than large ones once, at the same cost; actions follow the values where the score network lags behind, stay
      * where the network has learned (clip), and T follows the spread of the values, which grows fortyfold on some tasks, up
      * to 0.03: warm enough to explore while they are flat, sharper and sharper afterwards. Next to nothing holds it up: where
-     * rewards are rare the spread is a thousandth, and any T above it is a uniform policy. What is evaluated is
-     * not that exploration but the best of 32 samples of the averaged networks. */
+     * rewards are rare the spread is a thousandth, and any T above it is a uniform policy. Values stay within what rewards can
+     * add up to, or they feed on themselves where a task is nearly solved. What is evaluated is not that exploration but
+     * the best of 32 samples of the averaged networks. */
     {"default", NULL,
      "critic_width=128 score_width=128 batch=128 updates_per_step=4 particles=8 lr_critic=1e-3 squash=clip "
-     "temperature=relative kappa=0.3 T_floor=1e-6 T_ceiling=0.03 average=0.0003 eval_particles=32 eval_choice=best"},
+     "temperature=relative kappa=0.3 T_floor=1e-6 T_ceiling=0.03 bound_values=true average=0.0003 eval_particles=32 "
+     "eval_choice=best"},
     {"default", "gmm",
      BOX GMM "warmup=1000 noised=buffer corrector=10 T_spread=3.3 steps=20000 final_episodes=5000"},
     {"default", "maze", BOX MAZE "T_spread=3.3 steps=100000"},

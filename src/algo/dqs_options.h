@@ -29,6 +29,7 @@ struct dqs_options {
     double corrector_step, eval_noise, average;
     /* learning */
     int target_critics, energy_critics;
+    bool bound_values;
     double gamma, eta, lr_critic, lr_actor, weight_decay, max_grad_norm, huber, updates_per_step,
         reward_scale;
     long batch, replay, warmup, n_step, policy_delay;
