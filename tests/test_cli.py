@@ -18,7 +18,9 @@ import termios
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 ROOT = Path(__file__).resolve().parent.parent
 DQS = str(Path(os.environ.get("DQS_BUILD", ROOT / "build")).resolve() / "dqs")
@@ -357,6 +359,20 @@ def test_init_from(finished, tmp_path):
     assert result.returncode == 0, result.stderr
     complaint(begin("gmm", finished, "other"), 1)
     complaint(begin("pendulum", tmp_path / "none", "third"), 1)
+
+
+def test_init_from_with_and_without_averages(finished, tmp_path):
+    def begin(source, name, *more):
+        result = dqs("train", "pendulum", *SMALL, "--steps", 20, "--init-from", source, "--out", tmp_path / name, *more)
+        assert result.returncode == 0, result.stderr
+        return load_file(tmp_path / name / "policy.safetensors")
+
+    source = load_file(finished / "policy.safetensors")
+    averaged = begin(finished, "averaged", "--set", "average=0.1")  # no update yet: they begin with what was taken
+    assert "score/0.weight" not in averaged
+    assert np.array_equal(averaged["average/score/0.weight"], source["score/0.weight"])
+    plain = begin(tmp_path / "averaged", "plain")
+    assert np.array_equal(plain["score/0.weight"], source["score/0.weight"])
 
 
 def test_plot_names_the_files_it_wrote(copy, tmp_path):

@@ -36,7 +36,7 @@ POLICIES = {
     "dqs-heun": ["dqs", *DQS_SMALL, "sampler=flow-heun", "score_activation=mish", "score_residual=false", "normalise_obs=false"],
     "dqs-flow": ["dqs", *DQS_SMALL, "sampler=flow-euler", "score_hidden=1", "squash=latent", "score_activation=tanh"],
     "dqs-clip": ["dqs", *DQS_SMALL, "squash=clip", "T=0.01", "particles=3"],
-    "dqs-best": ["dqs", *DQS_SMALL, "squash=clip", "T=0.01", "particles=2", "eval_particles=6", "eval_choice=best"],
+    "dqs-best": ["dqs", *DQS_SMALL, "squash=clip", "T=0.01", "particles=2", "eval_particles=6", "eval_choice=best", "average=0.1"],
     "dqs-clip-em": ["dqs", *DQS_SMALL, "squash=clip", "T=0.01", "sampler=euler-maruyama", "N=20"],
     "dqs-em": ["dqs", *DQS_SMALL, "sampler=euler-maruyama", "N=20", "eval_noise=0.5", "score_gain=0"],
     "dqs-corrector": ["dqs", *DQS_SMALL, *BOX, "corrector=4", "energy_critics=mean"],

@@ -13,8 +13,8 @@ static const struct small {
      "critic_width=48 score_width=64 embed=16 batch=140 warmup=200 replay=150 diag_states=0 squash=box "
      "estimator=shifted K=8 N=5 sigma_min=0.02 temperature=relative T_spread=2 corrector=2 "
      "corrector_target=3 "
-     "particles=3 particles_target=2 noised=policy obs_octaves=2 max_grad_norm=1 weight_decay=0.01 average=0.3 "
-     "bound_values=true",
+     "particles=3 particles_target=2 noised=policy obs_octaves=2 max_grad_norm=1 weight_decay=0.01 "
+     "average=0.3 bound_values=true",
      {"batch=141", "critic_width=40", "estimator=gradient"}},
     {"sac",
      "width=48 batch=140 warmup=200 replay=150 normalise_obs=true obs_octaves=2 actor_delay=2",

@@ -86,7 +86,7 @@ class Fixture:
             o[key] = "mean" if o[key] == "auto" else o[key]
         strange = {"squash": "paper", "estimator": "gradient", "temperature": "fixed", "noised": "buffer", "n_step": 1,
                    "T_spread": 1, "particles_target": 1, "corrector_target": 0, "obs_octaves": 0, "score_clip": 0, "huber": 0,
-                   "max_grad_norm": 0, "weight_decay": 0, "score_layernorm": False, "score_activation": "relu"}
+                   "max_grad_norm": 0, "weight_decay": 0, "score_layernorm": False, "score_activation": "relu", "bound_values": False, "average": 0}
         for key, only in strange.items():
             if o[key] != only:
                 sys.exit(f"{key}={o[key]}: the peers know {only} alone")

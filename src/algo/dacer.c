@@ -214,7 +214,7 @@ static void visit(void *self, struct visitor *v)
     visit_vector(v, "log_alpha", VISIT_POLICY, VISIT_F32, q->log_alpha, 1);
     if (q->e.setup.act_only)
         return;
-    twin_visit_learn(&q->critics, v);
+    twin_visit(&q->critics, v, VISIT_LEARN, true);
     dsac_visit(&q->dsac, v);
     adam_visit(&q->alpha_adam, v, "alpha_adam/");
     experience_visit(&q->e, v, &own, 1);

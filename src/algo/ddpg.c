@@ -114,7 +114,7 @@ static void visit(void *self, struct visitor *v)
     experience_visit_policy(&q->e, v);
     if (!learn)
         return;
-    twin_visit_learn(&q->critics, v);
+    twin_visit(&q->critics, v, VISIT_LEARN, true);
     experience_visit(&q->e, v, NULL, 0);
 }
 

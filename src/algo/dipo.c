@@ -220,7 +220,7 @@ static void visit(void *self, struct visitor *v)
     experience_visit_policy(e, v);
     if (e->setup.act_only)
         return;
-    twin_visit_learn(&q->critics, v);
+    twin_visit(&q->critics, v, VISIT_LEARN, true);
     if (q->improved)
         visit_matrix(v, "replay/improved", VISIT_REPLAY, VISIT_F32, q->improved, (size_t)e->replay.capacity,
                      (size_t)e->setup.act_dim);

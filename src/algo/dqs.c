@@ -18,7 +18,7 @@ struct dqs {
     struct experience e;            /* D, its minibatch, counters */
     struct twin critics;            /* theta, theta bar */
     struct diffusion_policy policy; /* phi */
-    struct net average[3];          /* of phi and theta over the last updates; only with the option `average` */
+    struct net average[3];          /* of phi and theta, over the last updates; with the option of that name */
     struct temperature temperature;
     double reward[2]; /* the least and the largest so far; 0, what comes after an end, among them */
     struct twin_energy energy;
@@ -65,10 +65,10 @@ static void update_averages(struct dqs *q)
                      fmax(q->o.average, 1 / (1 + (double)q->e.updates)));
 }
 
-/* The averages take the place of the networks; once more, and they are back. */
+/* The averages take the place of the networks; once more, and they are back. Before the first update there are none. */
 static void exchange_averages(struct dqs *q)
 {
-    for (int i = 0; averages(q) && i < 3; i++) {
+    for (int i = 0; averages(q) && q->e.updates > 0 && i < 3; i++) {
         struct net own = *network(q, i);
         *network(q, i) = q->average[i];
         q->average[i] = own;
@@ -119,14 +119,19 @@ static dqs_status dqs_act(void *self, float *action, const float *obs, int rows,
     return DQS_OK;
 }
 
+static void widen_rewards(struct dqs *q, const float *reward, long n)
+{
+    for (long i = 0; i < n; i++) {
+        q->reward[0] = fmin(q->reward[0], reward[i]);
+        q->reward[1] = fmax(q->reward[1], reward[i]);
+    }
+}
+
 static void dqs_observe(void *self, const struct transitions *t)
 {
     struct dqs *q = self;
     experience_observe(&q->e, t);
-    for (int r = 0; r < t->rows; r++) {
-        q->reward[0] = fmin(q->reward[0], t->reward[r]);
-        q->reward[1] = fmax(q->reward[1], t->reward[r]);
-    }
+    widen_rewards(q, t->reward, t->rows);
     temperature_at(&q->temperature, q->e.steps);
 }
 
@@ -200,13 +205,18 @@ static void fit_scores(struct dqs *q, struct log_sink *log)
     log_add(log, "train/score_ess", mean_of(q->ess, B));
 }
 
-/* [DEV] No return is beyond those of the least and the largest reward seen, for ever. */
+/* [DEV] No return is beyond those of the least and the largest reward seen, for ever. NaN stays, for the guard to see. */
 static void bound_targets(struct dqs *q)
 {
-    double forever = q->o.reward_scale / (1 - q->o.gamma), low = q->reward[0] * forever,
-           high = q->reward[1] * forever;
-    for (int r = 0; q->o.bound_values && q->o.gamma < 1 && r < (int)q->o.batch; r++)
-        q->e.y[r] = (float)fmin(high, fmax(low, q->e.y[r]));
+    struct experience *e = &q->e;
+    if (!q->o.bound_values || q->o.gamma == 1)
+        return;
+    if (e->updates == 0) /* the replay may be another run's */
+        widen_rewards(q, e->replay.reward, ring_count(&e->replay));
+    float forever = (float)(q->o.reward_scale / (1 - q->o.gamma)), low = (float)q->reward[0] * forever,
+          high = (float)q->reward[1] * forever;
+    for (int r = 0; r < (int)q->o.batch; r++)
+        e->y[r] = e->y[r] < low ? low : e->y[r] > high ? high : e->y[r];
 }
 
 static void dqs_update(void *self, struct log_sink *log)
@@ -306,8 +316,7 @@ static dqs_status dqs_soft_value(void *self, float *value, const float *obs, int
 {
     struct dqs *q = self;
     exchange_averages(q);
-    dqs_status status =
-        grid_map(&q->grid, &q->energy, value, &q->e, obs, rows, q->temperature.T, error);
+    dqs_status status = grid_map(&q->grid, &q->energy, value, &q->e, obs, rows, q->temperature.T, error);
     exchange_averages(q);
     return status;
 }
@@ -474,7 +483,7 @@ static dqs_status dqs_create(void **self, struct arena *arena, const struct algo
     return DQS_OK;
 }
 
-/* What acts is the policy: the averages, where there are any; before the first update they are the networks. */
+/* What acts is the policy: the averages, where there are any, or what will be the first of them. */
 static void visit_averages(struct dqs *q, struct visitor *v)
 {
     static const char *const names[] = {"score/", "critic0/", "critic1/"};
@@ -486,25 +495,17 @@ static void visit_averages(struct dqs *q, struct visitor *v)
     visit_leave(v, mark);
 }
 
-static void visit_networks(struct dqs *q, struct visitor *v)
-{
-    bool learn = !q->setup.act_only;
-    if (q->o.average > 0)
-        visit_averages(q, v);
-    if (averages(q)) {
-        policy_visit(&q->policy, v, VISIT_LEARN, learn);
-        twin_visit_learn(&q->critics, v);
-    } else if (q->o.average == 0) {
-        policy_visit(&q->policy, v, VISIT_POLICY, learn);
-        twin_visit(&q->critics, v, learn);
-    }
-}
-
 static void dqs_visit(void *self, struct visitor *v)
 {
     struct dqs *q = self;
     bool learn = !q->setup.act_only;
-    visit_networks(q, v);
+    if (learn || q->o.average == 0) {
+        enum visit_kind kind = q->o.average > 0 ? VISIT_LEARN : VISIT_POLICY;
+        policy_visit(&q->policy, v, kind, learn);
+        twin_visit(&q->critics, v, kind, learn);
+    }
+    if (q->o.average > 0)
+        visit_averages(q, v);
     experience_visit_policy(&q->e, v);
     temperature_visit(&q->temperature, v);
     if (!learn)

@@ -81,7 +81,8 @@ const struct option dqs_option_table[] = {
            "how twin critics enter the target; auto: mean unless the task ends", "measured"),
     CHOICE(energy_critics, "auto", "min mean auto", "how twin critics enter the energy", "measured"),
     REAL(gamma, "0.99", 0, 1, "discount", "paper"),
-    BOOL(bound_values, "false", "value targets stay within what the rewards seen so far can add up to", "off"),
+    BOOL(bound_values, "false",
+         "value targets stay within what the rewards seen so far, and 0, can add up to; not with gamma=1", "off"),
     INT(n_step, "1", 1, 100, "steps of reward in a target before the value", "paper: 1"),
     INT(policy_delay, "1", 1, 100, "updates of the critics per update of the score network", "off"),
     REAL(eta, "0.005", 0, 1, "Polyak step of the target critics", "paper"),
@@ -152,8 +153,8 @@ const struct option_preset dqs_preset_table[] = {
      * the best of 32 samples of the averaged networks. */
     {"default", NULL,
      "critic_width=128 score_width=128 batch=128 updates_per_step=4 particles=8 lr_critic=1e-3 squash=clip "
-     "temperature=relative kappa=0.3 T_floor=1e-6 T_ceiling=0.03 bound_values=true average=0.0003 eval_particles=32 "
-     "eval_choice=best"},
+     "temperature=relative kappa=0.3 T_floor=1e-6 T_ceiling=0.03 bound_values=true average=0.0003 "
+     "eval_particles=32 eval_choice=best"},
     {"default", "gmm",
      BOX GMM "warmup=1000 noised=buffer corrector=10 T_spread=3.3 steps=20000 final_episodes=5000"},
     {"default", "maze", BOX MAZE "T_spread=3.3 steps=100000"},

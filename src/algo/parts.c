@@ -69,7 +69,7 @@ void twin_create(struct twin *twin, struct arena *arena, const struct net_spec *
         tape_create(&twin->target_tape[i], arena, spec, batch, TAPE_INFER);
         twin->q[i] = arena_new(arena, float, batch * spec->out);
         twin->dq[i] = arena_new(arena, float, batch * spec->out);
-        twin->dx[i] = arena_new(arena, float, batch * spec->in);
+        twin->dx[i] = arena_new(arena, float, batch * spec->in); /* at least act_dim of them */
         twin->own[i] = arena_new(arena, int, batch);
     }
 }
@@ -160,30 +160,33 @@ double twin_fit(const struct compute *compute, struct twin *twin, const float *x
     return squares / (n * rows);
 }
 
+int twin_rows(int *list, float *const q[2], int stride, int rows, int critic, bool mean)
+{
+    int n = 0;
+    for (int r = 0; r < rows; r++)
+        if (mean || (q[0][r * stride] < q[1][r * stride]) == (critic == 0))
+            list[n++] = r;
+    return n;
+}
+
 double twin_action_gradient(const struct compute *compute, struct twin *twin, float *da, const float *x,
                             int rows, int act_dim, enum twin_combine combine)
 {
     struct net_pass pass[2];
     double sum = 0;
     int n = asked(twin, combine), first = twin->net[0].spec.in - act_dim, out = twin->net[0].spec.out;
-    bool mean = n > 1 && combine == TWIN_MEAN;
+    float share = n > 1 && combine == TWIN_MEAN ? 0.5f : 1;
     passes_of(twin, pass, x, rows);
     net_forward(compute, pass, n);
-    for (int i = 0; i < n; i++)
-        pass[i].rows = 0;
-    for (int r = 0; r < rows; r++) {
-        float a = twin->q[0][r * out], b = twin->q[n - 1][r * out];
-        int smaller = n > 1 && !(a < b);
-        sum += mean ? 0.5f * (a + b) : smaller == 0 ? a : b;
-        for (int i = 0; i < n; i++)
-            if (mean || i == smaller)
-                twin->own[i][pass[i].rows++] = r;
-    }
     for (int i = 0; i < n; i++) {
-        tape_keep(&twin->tape[i], &twin->net[i].spec, twin->own[i], pass[i].rows);
-        memset(twin->dq[i], 0, sizeof(float) * (size_t)(pass[i].rows * out));
-        for (int r = 0; r < pass[i].rows; r++)
-            twin->dq[i][r * out] = mean ? 0.5f : 1;
+        int own = twin_rows(twin->own[i], twin->q, out, rows, i, n == 1 || share < 1);
+        memset(twin->dq[i], 0, sizeof(float) * (size_t)(own * out));
+        for (int r = 0; r < own; r++) {
+            sum += share * twin->q[i][twin->own[i][r] * out];
+            twin->dq[i][r * out] = share;
+        }
+        tape_keep(&twin->tape[i], &twin->net[i].spec, twin->own[i], own);
+        pass[i].rows = own;
     }
     net_backward_input(compute, pass, n, twin->dx, first, act_dim);
     memset(da, 0, sizeof *da * (size_t)(rows * act_dim));
@@ -200,7 +203,7 @@ void twin_blend(const struct compute *compute, struct twin *twin, double eta)
         polyak_blend(compute, &twin->target[i], &twin->net[i], eta);
 }
 
-static void visit_critics(struct twin *twin, struct visitor *visitor, enum visit_kind kind, bool learn)
+void twin_visit(struct twin *twin, struct visitor *visitor, enum visit_kind kind, bool learn)
 {
     static const char *const critic[] = {"critic0/", "critic1/"}, *const target[] = {"target0/", "target1/"},
                              *const adam[] = {"critic0_adam/", "critic1_adam/"};
@@ -211,16 +214,6 @@ static void visit_critics(struct twin *twin, struct visitor *visitor, enum visit
         net_visit(&twin->target[i], visitor, target[i], VISIT_LEARN);
         adam_visit(&twin->adam[i], visitor, adam[i]);
     }
-}
-
-void twin_visit(struct twin *twin, struct visitor *visitor, bool learn)
-{
-    visit_critics(twin, visitor, VISIT_POLICY, learn);
-}
-
-void twin_visit_learn(struct twin *twin, struct visitor *visitor)
-{
-    visit_critics(twin, visitor, VISIT_LEARN, true);
 }
 
 void uniform_actions(float *action, int n, struct rng *rng)

@@ -41,7 +41,7 @@ struct twin {
     struct adam adam[2];
     struct tape tape[2], target_tape[2];
     float *q[2], *dq[2]; /* [batch x out]; the first output of a critic is its value */
-    float *dx[2];        /* [batch x in]: input gradients of the rows in own */
+    float *dx[2];        /* [batch x act_dim]: action gradients of the rows in own */
     int *own[2];         /* [batch]: the rows that go back through this critic */
 };
 /* learn false: the nets alone, for acting. */
@@ -62,13 +62,15 @@ double twin_fit(const struct compute *compute, struct twin *twin, const float *x
                 double huber, double max_norm, double *mean_q);
 /* One Adam step of both from their gradients: what twin_fit ends with. */
 void twin_step(const struct compute *compute, struct twin *twin, double max_norm);
-/* da [rows x act_dim] = d Q(s,a) / d a at x = [s | a], Q the min, mean or first; returns the mean of Q. The minimum's gradient
- * is that of the smaller critic: each row goes back through one of the two, and the others cost nothing. */
+/* The rows, of q [rows x stride] each, that go back through critic 0 or 1: all for the mean; the minimum's gradient is that
+ * of the smaller critic, so each row goes back through one of the two. Returns how many. */
+int twin_rows(int *list, float *const q[2], int stride, int rows, int critic, bool mean);
+/* da [rows x act_dim] = d Q(s,a) / d a at x = [s | a], Q the min, mean or first; returns the mean of Q. */
 double twin_action_gradient(const struct compute *compute, struct twin *twin, float *da, const float *x,
                             int rows, int act_dim, enum twin_combine combine);
 void twin_blend(const struct compute *compute, struct twin *twin, double eta);
-void twin_visit(struct twin *twin, struct visitor *visitor, bool learn);
-void twin_visit_learn(struct twin *twin, struct visitor *visitor); /* where acting does without critics */
+/* kind: of the nets, VISIT_LEARN where acting does without them; learn: with targets and optimisers */
+void twin_visit(struct twin *twin, struct visitor *visitor, enum visit_kind kind, bool learn);
 
 /* ---- random actions before learning starts: uniform in the box */
 void uniform_actions(float *action, int n, struct rng *rng);

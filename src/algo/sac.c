@@ -217,7 +217,7 @@ static void visit(void *self, struct visitor *v)
     experience_visit_policy(&q->e, v);
     if (!learn)
         return;
-    twin_visit_learn(&q->critics, v);
+    twin_visit(&q->critics, v, VISIT_LEARN, true);
     visit_vector(v, "log_alpha", VISIT_LEARN, VISIT_F32, q->log_alpha, 1);
     adam_visit(&q->alpha_adam, v, "alpha_adam/");
     experience_visit(&q->e, v, NULL, 0);

@@ -71,10 +71,7 @@ static void critics(const struct twin_energy *e, struct twin_energy_work *w, flo
         return;
     memset(da, 0, sizeof *da * (size_t)(rows * d));
     for (int i = 0; i < 2; i++) {
-        int n = 0;
-        for (int r = 0; r < rows; r++)
-            if (mean || (w->q[0][r] < w->q[1][r]) == (i == 0))
-                list[n++] = r;
+        int n = twin_rows(list, w->q, 1, rows, i, mean);
         if (n > 0)
             add_gradient(e, w, da, i, mean ? 0.5f : 1, list, n);
     }

@@ -248,8 +248,8 @@ static void start_clock(struct run *run)
     run->mark[0].step = run->mark[1].step = run->count.step;
 }
 
-/* --init-from: what is needed to act, and the learner's arrays; the optimiser, generators and counters begin
- * anew. */
+/* --init-from: what is needed to act, and the learner's arrays; the optimiser, generators, counters and
+ * averages, which the other run may not have, begin anew. */
 struct taking {
     struct run *run;
     struct visitor *reader;
@@ -259,11 +259,11 @@ static void take_tensor(void *context, const char *name, enum visit_kind kind, e
                         const size_t *shape, void *data)
 {
     const struct taking *t = context;
+    if (strncmp(name, "average/", 8) == 0)
+        return;
     const char *last = strrchr(name, '/');
     bool moment = strstr(name, "adam") || (last && (strcmp(last, "/m") == 0 || strcmp(last, "/v") == 0));
     bool replay = kind == VISIT_REPLAY && t->run->options->init_replay;
-    if (strncmp(name, "average/", 8) == 0) /* begins anew, too: the other run may have none */
-        return;
     bool network = kind == VISIT_POLICY || (kind == VISIT_LEARN && type == VISIT_F32 && !moment);
     if (replay || network)
         t->reader->tensor(t->reader->context, name, kind, type, rank, shape, data);
