@@ -167,7 +167,7 @@ typedef struct dqs_evaluation {
 } dqs_evaluation;
 typedef enum dqs_act_mode {
     DQS_ACT_EXPLORE = 0, /* as in training, warm-up included */
-    DQS_ACT_EVALUATE,    /* as in evaluation (options eval_*: how much noise, which of several draws) */
+    DQS_ACT_EVALUATE,    /* as in evaluation (options eval_*, average: noise, which of several draws) */
     DQS_ACT_EXACT,       /* from exp(Q/T) on a grid: two action dimensions at most */
     DQS_ACT_FROZEN /* of dqs_agent: as in evaluation, with the same noise every time: equal rows, equal actions */
 } dqs_act_mode;
