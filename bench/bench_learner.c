@@ -70,9 +70,7 @@ dqs_status bench_learner_create(struct bench_learner *l, const struct bench_choi
         l->options = *o;
     else
         TRY(bench_options(&l->options, choice, error));
-    l->compute = compute_create(threads, choice->kernels, error);
-    if (!l->compute)
-        return error->status;
+    TRY(compute_create(&l->compute, threads, choice->kernels, error));
     struct algo_setup setup = {.compute = l->compute,
                                .options = &l->options,
                                .obs_dim = choice->obs_dim,

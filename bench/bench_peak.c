@@ -139,9 +139,8 @@ static double normals_rate(const struct kernels *k, float *out, int repeats)
 
 dqs_status bench_peak(struct bench_peak *peak, const struct bench_choice *choice, dqs_error *error)
 {
-    struct compute *compute = compute_create(1, choice->kernels, error);
-    if (!compute)
-        return error->status;
+    struct compute *compute;
+    TRY(compute_create(&compute, 1, choice->kernels, error));
     struct arena arena = {0};
     struct operands o = {.k = compute->k,
                          .a = arena_new(&arena, float, MOST_ROWS *SIDE),

@@ -51,10 +51,10 @@ int study_begin(struct study_options *o, struct compute **compute, int argc, cha
     dqs_error error;
     if (!parse(o, argc, argv))
         return 2;
-    *compute = compute_create(o->threads, "auto", &error);
-    if (!*compute)
+    dqs_status status = compute_create(compute, o->threads, "auto", &error);
+    if (status != DQS_OK)
         fprintf(stderr, "dqs: %s\n", error.message);
-    return *compute ? 0 : 1;
+    return status == DQS_OK ? 0 : 1;
 }
 
 bool study_verdict(const char *what, double value, double limit)

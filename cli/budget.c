@@ -1,11 +1,12 @@
-/* budget: plays whole episodes one by one, as a robot would: one observation, one action, the clock around it. Starts follow
- * from eval_seed and are the same for each number of steps. */
+/* budget: plays whole episodes one by one, as a robot would: one observation, one action, the clock around it. Starts are those
+ * of an evaluation, the same for each number of steps. */
 #include "budget.h"
 #include "args.h"
 #include "clock.h"
 #include "cmd.h"
 #include "file.h"
 #include "json.h"
+#include "number.h"
 #include "rng.h"
 #include "terminal.h"
 #include <math.h>
@@ -14,10 +15,10 @@
 #include <string.h>
 
 enum {
+    PATH_SIZE = 1200,
     MOST_BUDGETS = 32,
-    EPISODES = 10,
-    LONGEST = 10000
-}; /* LONGEST: where a task without a limit is cut off */
+    EPISODES = 10
+};
 
 struct row {
     long steps, actions;
@@ -27,7 +28,7 @@ struct row {
 struct budget {
     dqs_config *config;
     dqs_env *env;
-    char policy[1200];
+    char policy[PATH_SIZE];
     const char *settings;
     long episodes, seed;
     struct row rows[MOST_BUDGETS];
@@ -37,14 +38,6 @@ struct budget {
 };
 
 /* ---------------------------------------------------------------- playing */
-static uint64_t episode_seed(long seed, long episode)
-{
-    struct rng rng;
-    rng_seed(&rng, (uint64_t)seed, RNG_EVAL_ENV);
-    rng.ticket = (uint64_t)episode;
-    return rng_word64(&rng);
-}
-
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -56,9 +49,10 @@ static dqs_status play(struct budget *b, dqs_policy *policy, long episode, doubl
 {
     float *obs = b->obs, *action = b->action;
     dqs_outcome outcome = {0};
-    dqs_status status = dqs_env_reset(b->env, episode_seed(b->seed, episode), obs, error);
+    dqs_status status = dqs_env_reset(
+        b->env, rng_episode_seed(rng_evaluation_seed((uint64_t)b->seed), episode, 0), obs, error);
     *sum = 0;
-    for (long t = 0; status == DQS_OK && t < LONGEST && !outcome.terminated && !outcome.truncated; t++) {
+    for (long t = 0; status == DQS_OK && t < DQS_LONGEST_EPISODE && !outcome.terminated && !outcome.truncated; t++) {
         double begin = clock_seconds();
         status = dqs_policy_act(policy, obs, action, error);
         b->us[(*actions)++] = (clock_seconds() - begin) * 1e6;
@@ -114,9 +108,12 @@ static int read_list(struct budget *b, const char *list)
     return -1;
 }
 
-/* The last policy, as eval has it. */
-static void find_policy(struct budget *b, const char *run)
+/* The one asked for, or the last, as eval has it. */
+static void find_policy(struct budget *b, const char *run, const char *policy)
 {
+    snprintf(b->policy, sizeof b->policy, "%s", policy ? policy : "");
+    if (policy)
+        return;
     static const char *const names[] = {"policy.safetensors", "checkpoint.safetensors"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(b->policy, sizeof b->policy, "%.1100s/%s", run, names[i]);
@@ -126,10 +123,10 @@ static void find_policy(struct budget *b, const char *run)
     snprintf(b->policy, sizeof b->policy, "%.1100s", run);
 }
 
-static dqs_status open_run(struct budget *b, const char *run, long episodes, const char *seed,
-                           dqs_error *error)
+static dqs_status open_run(struct budget *b, const char *run, const char *policy, long episodes,
+                           const char *seed, dqs_error *error)
 {
-    char path[1200];
+    char path[PATH_SIZE];
     snprintf(path, sizeof path, "%.1100s/config.yaml", run);
     dqs_status status = dqs_config_create(&b->config, NULL, NULL, error);
     if (status == DQS_OK)
@@ -139,12 +136,13 @@ static dqs_status open_run(struct budget *b, const char *run, long episodes, con
                                 dqs_config_get(b->config, "env_options"), error);
     if (status != DQS_OK)
         return status;
-    find_policy(b, run);
+    find_policy(b, run, policy);
     b->episodes = episodes > 0 ? episodes : EPISODES;
-    b->seed = atol(seed ? seed : dqs_config_get(b->config, "eval_seed"));
+    if (!number_read_long(seed ? seed : dqs_config_get(b->config, "eval_seed"), &b->seed))
+        b->seed = 0;
     const dqs_spec *spec = dqs_env_spec(b->env);
     int most = spec->max_steps;
-    b->us = calloc((size_t)b->episodes * (size_t)(most > 0 ? most : LONGEST), sizeof *b->us);
+    b->us = calloc((size_t)b->episodes * (size_t)(most > 0 ? most : DQS_LONGEST_EPISODE), sizeof *b->us);
     b->obs = calloc((size_t)spec->obs_dim, sizeof *b->obs);
     b->action = calloc((size_t)spec->act_dim, sizeof *b->action);
     if (!b->us || !b->obs || !b->action) {
@@ -210,8 +208,8 @@ static void print_json(const struct budget *b, const char *run)
     json_free(&j);
 }
 
-int budget_print(const char *run, const char *list, const char *settings, long episodes, const char *seed,
-                 bool json)
+int budget_print(const char *run, const char *policy, const char *list, const char *settings, long episodes,
+                 const char *seed, bool json)
 {
     struct budget b = {.settings = settings};
     dqs_error error = {.status = DQS_OK};
@@ -219,7 +217,7 @@ int budget_print(const char *run, const char *list, const char *settings, long e
     int code = read_list(&b, list);
     if (code >= 0)
         return code;
-    dqs_status status = open_run(&b, run, episodes, seed, &error);
+    dqs_status status = open_run(&b, run, policy, episodes, seed, &error);
     for (int i = 0; i < b.count && status == DQS_OK; i++) {
         status = measure(&b, &b.rows[i], &error);
         if (i == 0 && status == DQS_OK)

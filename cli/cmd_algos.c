@@ -13,10 +13,13 @@ static void print_json(void)
         if (!name)
             break;
         json_open(&j, '{');
-        json_key(&j, "name");
-        json_string(&j, name);
-        json_key(&j, "doc");
-        json_string(&j, doc);
+        json_put_text(&j, "name", name);
+        json_put_text(&j, "doc", doc);
+        json_key(&j, "presets");
+        json_open(&j, '[');
+        for (int k = 0; dqs_algo_preset(name, k); k++)
+            json_string(&j, dqs_algo_preset(name, k));
+        json_close(&j, ']');
         json_close(&j, '}');
     }
     json_close(&j, ']');
@@ -31,7 +34,7 @@ int cmd_algos(int argc, char **argv)
     const struct args_spec spec = {.verb = "algos",
                                    .usage = "[--json]",
                                    .flags = flags,
-                                   .about = "Lists the algorithms. 'dqs options ALGO' shows what can be set.",
+                                   .about = "Lists the algorithms and their presets. 'dqs options ALGO --preset P' shows what one sets.",
                                    .examples = "  dqs algos\n  dqs options sac\n"};
     int code = args_parse(&spec, argc, argv, NULL, NULL);
     if (code >= 0)
@@ -41,7 +44,11 @@ int cmd_algos(int argc, char **argv)
         return EXIT_OK;
     }
     const char *doc, *name;
-    for (int i = 0; (name = dqs_algo_name(i, &doc)); i++)
-        printf("%-8s %s\n", name, doc);
+    for (int i = 0; (name = dqs_algo_name(i, &doc)); i++) {
+        printf("%-8s %s\n%-8s presets:", name, doc, "");
+        for (int k = 0; dqs_algo_preset(name, k); k++)
+            printf("%s %s", k ? "," : "", dqs_algo_preset(name, k));
+        putchar('\n');
+    }
     return EXIT_OK;
 }

@@ -2,14 +2,16 @@
 #include "args.h"
 #include "budget.h"
 #include "cmd.h"
+#include "file.h"
 #include "result.h"
 #include <stdlib.h>
 #include <string.h>
 
 static const char about[] =
-    "Measures the policy of the last checkpoint in the folder RUN: mean and spread of the\n"
-    "return over fresh episodes, and the task's own numbers. The learner is not changed; the\n"
-    "episodes are kept for 'dqs plot'.\n"
+    "Measures the policy of the last checkpoint in the folder RUN, or of a file there, such as\n"
+    "RUN/best.safetensors, which is what 'dqs export RUN' takes: mean and spread of the return\n"
+    "over fresh episodes, and the task's own numbers. The learner is not changed; the episodes\n"
+    "are kept for 'dqs plot'.\n"
     "Modes: evaluate (as in training's evaluations), explore (as the learner acts), exact\n"
     "(actions drawn from exp(Q/T) on a grid; two action dimensions at most).\n"
     "With --steps-budget: return and time for an action by the number of sampling steps, one\n"
@@ -17,6 +19,7 @@ static const char about[] =
 
 static const char examples[] = "  dqs eval runs/gmm/dqs/default-s0\n"
                                "  dqs eval runs/gmm/dqs/default-s0 --mode exact --episodes 1000\n"
+                               "  dqs eval runs/gmm/dqs/default-s0/best.safetensors\n"
                                "  dqs eval runs/pendulum/dqs/default-s0 --episodes 20 --seed 7 --json\n"
                                "  dqs eval runs/pendulum/dqs/default-s0 --steps-budget 1,2,4,8\n";
 
@@ -42,13 +45,29 @@ static bool mode_find(const char *name, dqs_act_mode *mode)
     return false;
 }
 
-static int evaluate(const char *folder, long episodes, const char *mode_name, dqs_act_mode mode,
-                    const char *seed, bool json)
+/* A file of a run stands for the run with the policy in it. Returns that file, or NULL for a folder. */
+static const char *split(char *folder, size_t size, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    bool file = file_exists(path) && !file_is_folder(path);
+    if (!file)
+        snprintf(folder, size, "%s", path);
+    else if (slash)
+        snprintf(folder, size, "%.*s", slash > path ? (int)(slash - path) : 1, path);
+    else
+        snprintf(folder, size, ".");
+    return file ? path : NULL;
+}
+
+static int evaluate(const char *folder, const char *policy, long episodes, const char *mode_name,
+                    dqs_act_mode mode, const char *seed, bool json)
 {
     dqs_run *run = NULL;
     dqs_evaluation evaluation;
     dqs_error error = {.status = DQS_OK};
     dqs_status status = dqs_run_resume(&run, folder, 0, 0, &error);
+    if (status == DQS_OK && policy)
+        status = dqs_run_show_policy(run, policy, &error);
     /* The run is ours alone and never saved: its configuration may differ from the recorded one. */
     if (status == DQS_OK && seed)
         status = dqs_config_set((dqs_config *)dqs_run_config(run), "eval_seed", seed, &error);
@@ -72,7 +91,8 @@ static int evaluate(const char *folder, long episodes, const char *mode_name, dq
 
 int cmd_eval(int argc, char **argv)
 {
-    const char *folder, *episodes_text = NULL, *mode_name = "evaluate", *seed_text = NULL, *budget = NULL;
+    char folder[1200];
+    const char *path, *policy = NULL, *episodes_text = NULL, *mode_name = "evaluate", *seed_text = NULL, *budget = NULL;
     struct args_list set = {0};
     bool json = false;
     const struct args_flag flags[] = {
@@ -93,7 +113,7 @@ int cmd_eval(int argc, char **argv)
                                    .flags = flags,
                                    .least = 1,
                                    .most = 1};
-    int code = args_parse(&spec, argc, argv, &folder, NULL);
+    int code = args_parse(&spec, argc, argv, &path, NULL);
     long episodes = 0, checked;
     dqs_act_mode mode;
     if (code < 0 && ((episodes_text && !args_long("--episodes", episodes_text, 1, 100000, &episodes)) ||
@@ -104,12 +124,16 @@ int cmd_eval(int argc, char **argv)
         code = complain(EXIT_USAGE, "--steps-budget: goes with mode evaluate; leave --mode out");
     if (code < 0 && set.count > 0 && !budget)
         code = complain(EXIT_USAGE,
-                        "--set: changes how a policy acts with --steps-budget; resume to change a run");
+                        "--set: goes with --steps-budget, as in --steps-budget 6 --set corrector=0; what a run "
+                        "learned with is as it was, train anew to change it");
+    if (code < 0)
+        policy = split(folder, sizeof folder, path);
     if (code < 0 && budget) {
         char *settings = args_list_join(&set);
-        code = budget_print(folder, budget, settings ? settings : "", episodes, seed_text, json);
+        code = settings ? budget_print(folder, policy, budget, settings, episodes, seed_text, json)
+                        : complain(EXIT_FAILED, "eval: out of memory");
         free(settings);
     }
     args_list_free(&set);
-    return code >= 0 ? code : evaluate(folder, episodes, mode_name, mode, seed_text, json);
+    return code >= 0 ? code : evaluate(folder, policy, episodes, mode_name, mode, seed_text, json);
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char about[] =
     "Writes the policy of RUN (its best, if a folder; or a .safetensors file) as a program that does\n"
@@ -34,12 +33,6 @@ struct choice {
 };
 
 /* ---------------------------------------------------------------- observations of the run itself */
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /* ROWS of the observations in a trace. */
 static void pick(float *rows, const struct safetensors_tensor *obs, const struct safetensors_tensor *length)
 {
@@ -72,7 +65,7 @@ static float *read_trace(const char *run, int obs_dim)
     float *rows = NULL;
     size_t n = ROWS * (size_t)obs_dim, finite = 0;
     snprintf(path, sizeof path, "%.1100s/trace.safetensors", run);
-    if (!is_folder(run) || !file_exists(path) || safetensors_open(path, &file, NULL) != DQS_OK)
+    if (!file_is_folder(run) || !file_exists(path) || safetensors_open(path, &file, NULL) != DQS_OK)
         return NULL;
     const struct safetensors_tensor *obs = safetensors_find(&file, "obs"),
                                     *length = safetensors_find(&file, "length");
@@ -185,12 +178,12 @@ static int export(struct choice *c)
     char path[1200];
     if (load(&policy, c, &error) != DQS_OK)
         return complain_error(&error);
-    bool folder = c->out && is_folder(c->out);
+    bool folder = c->out && (file_is_folder(c->out) || (*c->out && c->out[strlen(c->out) - 1] == '/'));
     if (!c->out || folder)
         snprintf(path, sizeof path, "%.1100s/policy.%.20s",
-                 folder              ? c->out
-                 : is_folder(c->run) ? c->run
-                                     : ".",
+                 folder                   ? c->out
+                 : file_is_folder(c->run) ? c->run
+                                          : ".",
                  c->how.format);
     else
         snprintf(path, sizeof path, "%.1190s", c->out);

@@ -133,7 +133,7 @@ static dqs_status write_files(const struct request *r, const struct report *repo
 {
     struct plot_report *files = calloc(1, sizeof *files);
     if (!files)
-        return DQS_E_MEMORY;
+        return fail(error, DQS_E_MEMORY, "report: out of memory");
     dqs_status status = report_write(report, &r->words, r->out, r->forms, files, error);
     for (int i = 0; i < files->count; i++)
         fprintf(r->json ? stderr : stdout, "%s\n", files->files[i]);

@@ -41,7 +41,7 @@ static const char examples[] =
     "  dqs reproduce all --dry-run                  what there is to do, and what it costs here\n"
     "  dqs reproduce table1 --seeds 2 --steps 100k --tasks cheetah-run,walker-run\n"
     "  dqs reproduce fig-maze --full                in the paper's maze, 250 000 steps\n"
-    "  dqs reproduce table1 --from results          verdicts on runs that are there\n";
+    "  dqs reproduce table1 --from results/lab --from results/baselines   verdicts on runs that are there\n";
 
 static void warn(void *user, const char *line)
 {
@@ -105,6 +105,7 @@ static void put_result(struct session *s, const struct reproduction *r, const st
 static int tell(struct session *s, const struct reproduce_item *item, const char *const *folders, int n,
                 bool whole)
 {
+    const struct reproduce_scope scope = {s->w->tasks, s->w->algos};
     struct collection collection;
     struct reproduction r = {0};
     struct plot_report *files = calloc(1, sizeof *files);
@@ -116,7 +117,7 @@ static int tell(struct session *s, const struct reproduce_item *item, const char
     snprintf(folder, sizeof folder, "%.1000s/%s", s->w->out, item->name);
     dqs_status status = collection_read(&collection, folders, n, warn, NULL, &error);
     if (status == DQS_OK)
-        status = reproduce_make(&r, item, &collection, warn, NULL, &error);
+        status = reproduce_make(&r, item, scope, &collection, warn, NULL, &error);
     if (status == DQS_OK)
         status = reproduce_write(&r, folder, files, &error);
     if (status == DQS_OK) {
@@ -282,7 +283,9 @@ static int reproduce(struct session *s, const struct reproduce_item *const *item
     if (code < 0 && w->from.count == 0)
         code = announce(s);
     s->verdicts = open_memstream(&verdicts, &size);
-    if (code < 0 && s->verdicts) {
+    if (code < 0 && !s->verdicts)
+        code = complain(EXIT_FAILED, "reproduce: out of memory");
+    if (code < 0) {
         reproduce_csv_head(s->verdicts);
         json_open(&s->results, '[');
         code = w->dry_run ? EXIT_OK : work(s, items, n);
@@ -371,7 +374,7 @@ int cmd_reproduce(int argc, char **argv)
                      (w.retries && !args_long("--retries", w.retries, 0, 1000, &s->retries))))
         code = EXIT_USAGE;
     if (code < 0 && w.from.count > 0 &&
-        (w.dry_run || w.steps || w.seeds || w.preset || w.tasks || w.algos || w.set.count))
+        (w.dry_run || w.steps || w.seeds || w.preset || w.set.count))
         code =
             complain(EXIT_USAGE,
                      "reproduce: --from takes the runs as they are; leave out what says how to train them");

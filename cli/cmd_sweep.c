@@ -117,9 +117,13 @@ static int submit(const struct words *w, const struct drive_sweep *d)
     snprintf(folder, sizeof folder, "%s%s%s", here, here[0] ? "/" : "", d->plan->out);
     const char *slash = strrchr(d->plan->out, '/');
     snprintf(name, sizeof name, "dqs-%.150s", slash ? slash + 1 : d->plan->out);
+    char *grid = sweep_write(d->spec);
+    if (!grid)
+        return complain(EXIT_FAILED, "sweep: out of memory");
     struct sweep_slurm s = {.program = d->work.program,
                             .job_name = name,
                             .folder = folder,
+                            .grid = grid,
                             .partition = w->partition,
                             .time = w->time,
                             .tasks = (int)tasks,
@@ -129,7 +133,9 @@ static int submit(const struct words *w, const struct drive_sweep *d)
                             .notice = (int)notice,
                             .extra = w->sbatch.items,
                             .n_extra = w->sbatch.count};
-    return slurm(w, d, &s);
+    int code = slurm(w, d, &s);
+    free(grid);
+    return code;
 }
 
 /* ---------------------------------------------------------------- the verb */

@@ -24,8 +24,9 @@ static const char about[] =
 static const char examples[] = "  dqs train gmm\n"
                                "  dqs train pendulum --steps 10000 --seed 3\n"
                                "  dqs train pendulum --algo sac --set lr_actor=1e-3\n"
-                               "  dqs train maze-small --preset paper --set eval_every=2000 --threads 2\n"
+                               "  dqs train maze-small --set eval_every=2000 --threads 2\n"
                                "  dqs train pendulum --preset quick --steps 1500 --json --quiet\n"
+                               "  dqs train --config runs/gmm/dqs/default-s0/config.yaml --seed 1 --out runs/again\n"
                                "  dqs train maze --init-from runs/maze-small/dqs/default-s0\n"
                                "  dqs train --env ./my_env.so --preset quick\n"
                                "  dqs train --env gym:Pendulum-v1 --preset quick --steps 10000\n"
@@ -89,13 +90,13 @@ int cmd_train(int argc, char **argv)
     const struct args_flag flags[] = {
         {"--env", "ENV", "the task, by flag instead of by word", .text = &w.env},
         {"--algo", "A", "the algorithm ('dqs algos'; default: dqs)", .text = &w.algo},
-        {"--preset", "P", "a named set of values: default, paper, quick; of dqs also authors, wide",
+        {"--preset", "P", "a named set of values: default, paper, quick, or another of 'dqs algos'",
          .text = &w.preset},
         {"--steps", "N", "environment steps in total", .text = &w.steps},
         {"--seed", "S", "of everything random", .text = &w.seed},
         {"--threads", "N", "worker threads, 0: all cores; the results are the same", .text = &w.threads},
         {"--out", "DIR", "the run folder", .text = &w.out},
-        {"--config", "FILE", "values from a YAML file", .text = &w.config},
+        {"--config", "FILE", "values from a YAML file, such as another run's config.yaml", .text = &w.config},
         {"--init-from", "RUN", "start from the networks of another run", .text = &w.init_from},
         {"--kernels", "K", "which numerical kernels to use", .text = &w.kernels},
         {"--set", "KEY=VALUE", "any option; may be given many times", .list = &w.set},
@@ -112,9 +113,10 @@ int cmd_train(int argc, char **argv)
                                    .most = 1,
                                    .settings = true};
     int code = args_parse(&spec, argc, argv, &env, NULL);
-    if (code < 0 && !env == !w.env)
-        code = complain(EXIT_USAGE, "train: %s; usage: dqs train ENV [options]",
-                        env ? "ENV and --env name a task each; leave one out" : "missing ENV");
+    if (code < 0 && env && w.env)
+        code = complain(EXIT_USAGE, "train: ENV and --env name a task each; leave one out");
+    if (code < 0 && !env && !w.env && !w.config)
+        code = complain(EXIT_USAGE, "train: missing ENV; usage: dqs train ENV [options]");
     if (code < 0)
         code = train(env ? env : w.env, &w);
     args_list_free(&w.set);

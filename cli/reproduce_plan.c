@@ -105,6 +105,7 @@ static void estimate_item(struct plan *plan, int index)
         share->seconds += seconds;
         share->own += shared ? 0 : seconds;
         p->seconds += shared ? 0 : seconds;
+        plan->longest = fmax(plan->longest, seconds);
     }
 }
 
@@ -125,12 +126,14 @@ int plan_left(const struct plan *plan)
     return left;
 }
 
-double plan_hours(const struct plan *plan)
+/* On its jobs, but not less than its longest run; not-a-number if not known. */
+static double plan_hours(const struct plan *plan)
 {
     double seconds = 0;
     for (int i = 0; i < plan->n; i++)
         seconds += plan->items[i].seconds;
-    return seconds / 3600 / plan->jobs;
+    double shared = seconds / plan->jobs; /* among the jobs; a comparison with not-a-number is false */
+    return (shared < plan->longest ? plan->longest : shared) / 3600;
 }
 
 bool plan_paper_dqs(const struct plan *plan, double *core_hours, double *update)

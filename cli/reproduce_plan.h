@@ -31,6 +31,7 @@ struct plan_item {
 
 struct plan {
     int n, jobs;
+    double longest; /* seconds of one run */
     struct plan_item items[PLAN_ITEMS];
     const char *preset;
     int n_probes;
@@ -48,8 +49,7 @@ dqs_status plan_add(struct plan *plan, const struct reproduce_item *item,
 void plan_estimate(struct plan *plan, int jobs, bool quiet);
 void plan_free(struct plan *plan);
 
-int plan_left(const struct plan *plan);     /* runs that are not finished */
-double plan_hours(const struct plan *plan); /* on its jobs; not-a-number if not known */
+int plan_left(const struct plan *plan); /* runs that are not finished */
 void plan_print(FILE *out, const struct plan *plan);
 void plan_json(struct json *json, const struct plan *plan); /* an array of the items */
 /* The share of DQS in the whole, core hours and seconds of an update: for the warning about its preset `paper`. */

@@ -63,9 +63,10 @@ typedef struct dqs_number {
 } dqs_number;
 
 /* ---------------------------------------------------------------- environments */
+#define DQS_LONGEST_EPISODE 10000 /* where evaluations end one of a task that has no limit of its own */
 typedef struct dqs_spec {
     int obs_dim, act_dim;
-    int max_steps;                   /* truncate the episode after so many steps; 0: never */
+    int max_steps;                   /* truncate the episode after so many steps; 0: never in training */
     int state_dim;                   /* doubles in get_state/set_state; 0: the state cannot be saved */
     int terminates;                  /* 1 if an episode can end by itself (then the value beyond is zero) */
     const float *act_low, *act_high; /* act_dim each, owned by the environment; NULL: -1 and +1 */
@@ -132,6 +133,8 @@ void dqs_batch_free(dqs_batch *batch);
 /* Names and one-line docs of the built-in environments and algorithms; NULL at the end of the list. */
 const char *dqs_env_name(int index, const char **doc);
 const char *dqs_algo_name(int index, const char **doc);
+/* Its presets, "default" first; NULL past the last. */
+const char *dqs_algo_preset(const char *algo, int index);
 
 /* ---------------------------------------------------------------- configuration */
 typedef struct dqs_config dqs_config;
@@ -184,6 +187,8 @@ void dqs_run_watch(dqs_run *run, void (*watch)(void *user, const dqs_progress *,
                    void *user);
 dqs_status dqs_run_evaluate(dqs_run *run, int episodes, dqs_act_mode mode, dqs_evaluation *out,
                             dqs_error *error);
+/* Evaluations from now on are of the policy in this file, such as the run's best.safetensors; the run can neither train nor save. */
+dqs_status dqs_run_show_policy(dqs_run *run, const char *path, dqs_error *error);
 dqs_status dqs_run_save(dqs_run *run, dqs_error *error);
 const char *dqs_run_dir(const dqs_run *run);
 const dqs_config *dqs_run_config(const dqs_run *run);

@@ -87,8 +87,8 @@ ORACLE const struct kernels *kernels_named(const char *name)
 ORACLE struct compute *compute_of(const char *kernels, int threads)
 {
     dqs_error error = {0};
-    struct compute *compute = compute_create(threads, kernels, &error);
-    if (!compute)
+    struct compute *compute;
+    if (compute_create(&compute, threads, kernels, &error) != DQS_OK)
         fail_msg("%s", error.message);
     return compute;
 }

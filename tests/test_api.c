@@ -249,6 +249,15 @@ static void evaluation_keeps_a_trace(void **state)
     safetensors_close(&file);
     assert_int_equal(dqs_run_evaluate(run, 1000000, DQS_ACT_EVALUATE, &ev, &error), DQS_E_OPTION);
     assert_int_equal(dqs_run_evaluate(run, 1, (dqs_act_mode)9, &ev, &error), DQS_E_USAGE);
+    ok(dqs_run_save(run, &error), &error);
+    train(run, 50);
+    ok(dqs_run_evaluate(run, 7, DQS_ACT_EVALUATE, &ev, &error), &error);
+    double last = ev.mean;
+    ok(dqs_run_show_policy(run, folder("evaluate/policy.safetensors"), &error), &error);
+    ok(dqs_run_evaluate(run, 7, DQS_ACT_EVALUATE, &ev, &error), &error);
+    assert_true(ev.step == 100 && ev.mean != last); /* as it was then */
+    assert_int_equal(dqs_run_step(run, 1, &error), DQS_E_USAGE);
+    assert_int_equal(dqs_run_save(run, &error), DQS_E_USAGE);
     dqs_run_free(run);
 }
 
@@ -351,7 +360,7 @@ static void agent_opens_from_its_file(void **state)
     ok(dqs_agent_save(two, folder("opened.safetensors"), &error), &error);
     ok(safetensors_open(folder("opened.safetensors"), &file, &error), &error);
     assert_string_equal(safetensors_metadata(&file, "act_low"),
-                        "-0.100000001"); /* to the bit, and over two files */
+                        "-0.1"); /* to the bit, and over two files */
     assert_string_equal(safetensors_metadata(&file, "act_high"), "2.5");
     safetensors_close(&file);
     dqs_agent_free(one);

@@ -233,7 +233,12 @@ def test_envs_and_algos():
     assert all(row["name"] in table and row["doc"] in table for row in rows)
     algos = only_json(dqs("algos", "--json"))
     assert {"dqs", "sac", "td3", "ddpg", "ppo", "qsm", "dacer", "dipo"} == {row["name"] for row in algos}
-    assert all(row["name"] in dqs("algos").stdout for row in algos)
+    table = dqs("algos").stdout
+    for row in algos:
+        assert f"{row['name']} " in table and f"presets: {', '.join(row['presets'])}\n" in table
+        assert {"default", "paper", "quick"} <= set(row["presets"])
+        for preset in row["presets"]:
+            assert dqs("options", row["name"], "--preset", preset).returncode == 0
 
 
 ALGOS = [row["name"] for row in json.loads(dqs("algos", "--json").stdout)]
@@ -319,6 +324,23 @@ def test_bad_config_file(text, tmp_path):
     assert "bad.yaml" in complaint(result, result.returncode)
 
 
+def test_a_kept_config_makes_the_same_run(finished, tmp_path):
+    """Nothing has to be said twice, and options that came after the record are at their standard, not at today's preset."""
+    record = finished / "config.yaml"
+    first = only_json(dqs("train", "--config", record, "--out", tmp_path / "again", "--json", "--quiet"))
+    told = [{line for line in (run / "config.yaml").read_text().splitlines() if not line.startswith(("recorded_", "out:"))}
+            for run in (finished, tmp_path / "again")]
+    assert told[0] == told[1]
+    assert tensors(tmp_path / "again" / "checkpoint.safetensors") == tensors(finished / "checkpoint.safetensors")
+    assert first["eval_mean"] == pytest.approx(float(re.search(r"eval_mean: (.*)", (finished / "DONE").read_text())[1]))
+
+    known = [line for line in record.read_text().splitlines() if not line.startswith(("N:", "squash:"))]
+    (tmp_path / "older.yaml").write_text("\n".join(known) + "\n")
+    result = dqs("train", "--config", tmp_path / "older.yaml", "--out", tmp_path / "older", "--quiet")
+    assert result.returncode == 0 and "squash: paper\n" in (tmp_path / "older" / "config.yaml").read_text()
+    assert "missing ENV" in complaint(dqs("train"), 2)
+
+
 def test_missing_config_file(tmp_path):
     assert "none.yaml" in complaint(dqs("train", "pendulum", "--config", tmp_path / "none.yaml"), 1)
 
@@ -339,6 +361,19 @@ def test_eval_repeats_itself_and_changes_nothing(copy):
     human = dqs("eval", copy, "--episodes", 2)
     assert human.stderr == "" and len(human.stdout.splitlines()) == 1
     assert digest(copy) == before
+
+
+def test_eval_of_a_policy_file(copy):
+    """What `dqs export RUN` takes, the best, can be measured too; here the last is the best."""
+    shutil.copy(copy / "policy.safetensors", copy / "best.safetensors")
+    told = only_json(dqs("eval", copy, "--episodes", 4, "--json"))
+    for name in ("policy.safetensors", "best.safetensors"):
+        one = only_json(dqs("eval", copy / name, "--episodes", 4, "--json"))
+        assert (one["eval_mean"], one["steps"]) == (told["eval_mean"], told["steps"])
+    assert only_json(dqs("eval", "best.safetensors", "--episodes", 4, "--json", cwd=copy))["eval_mean"] == told["eval_mean"]
+    table = dqs("eval", copy / "best.safetensors", "--steps-budget=2", "--episodes", 1)
+    assert table.returncode == 0, table.stderr
+    assert "trace.safetensors" in complaint(dqs("eval", copy / "trace.safetensors"), 1)
 
 
 def test_resume_of_a_finished_run_says_the_same_and_more_steps_go_on(copy):

@@ -109,6 +109,58 @@ static void refusals_help(void **state)
     config_free(config);
 }
 
+static const char *source_of(const struct config *config, const char *key)
+{
+    dqs_option_info info;
+    for (int i = 0; config_describe(config, i, &info); i++)
+        if (strcmp(info.key, key) == 0)
+            return info.source;
+    return NULL;
+}
+
+/* An option's source is that of its own standard; what a preset or a user chose instead must not go under that name. */
+static void sources_follow_the_values(void **state)
+{
+    (void)state;
+    dqs_error error;
+    struct config *config = make("gmm"), *copy;
+    const char *own = option_find(fake_algo.options, "rate")->source;
+    assert_string_equal(source_of(config, "rate"), "preset default, gmm");
+    assert_string_equal(source_of(config, "width"), "preset default");
+    assert_string_equal(source_of(config, "seed"), "convention");
+    assert_int_equal(config_preset(config, "slow", &error), DQS_OK);
+    assert_string_equal(source_of(config, "rate"), "preset slow, gmm");
+    assert_int_equal(config_clone(&copy, config, &error), DQS_OK);
+    assert_string_equal(source_of(copy, "rate"), "preset slow, gmm");
+    set(config, "rate", "0.77");
+    assert_string_equal(source_of(config, "rate"), "set");
+    set(copy, "rate", option_find(fake_algo.options, "rate")->standard);
+    assert_string_not_equal(source_of(copy, "rate"), own); /* by hand, though the number is the option's own */
+    config_free(config);
+    config_free(copy);
+}
+
+/* A file may name the algorithm after options of the run were set; they stay, and the preset must be one of its own. */
+static void another_algorithm_keeps_what_was_set(void **state)
+{
+    (void)state;
+    dqs_error error;
+    struct config *config;
+    assert_int_equal(config_create(&config, NULL, "pendulum", &error), DQS_OK);
+    set(config, "steps", "5");
+    static const char sac[] = "algo: sac\n";
+    assert_int_equal(config_read(config, sac, strlen(sac), "t", &error), DQS_OK);
+    assert_string_equal(config_get(config, "algo"), "sac");
+    assert_string_equal(config_get(config, "steps"), "5");
+    config_free(config);
+
+    assert_int_equal(config_create(&config, NULL, "pendulum", &error), DQS_OK);
+    assert_int_equal(config_preset(config, "wide", &error), DQS_OK);
+    assert_int_equal(config_read(config, sac, strlen(sac), "t", &error), DQS_E_UNKNOWN);
+    assert_non_null(strstr(error.message, "wide: no preset of algorithm sac"));
+    config_free(config);
+}
+
 static void keys_are_unique(void **state)
 {
     (void)state;
@@ -264,6 +316,8 @@ int main(void)
         cmocka_unit_test(presets_apply_in_order),
         cmocka_unit_test(settings_win_whatever_the_order),
         cmocka_unit_test(refusals_help),
+        cmocka_unit_test(sources_follow_the_values),
+        cmocka_unit_test(another_algorithm_keeps_what_was_set),
         cmocka_unit_test(keys_are_unique),
         cmocka_unit_test(yaml_reads_back_the_same),
         cmocka_unit_test(records_keep_to_the_options_they_knew),

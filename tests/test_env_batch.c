@@ -165,9 +165,9 @@ static void test_batch_resets_and_keeps_final_observation(void **unused)
     }
     env_batch_close(b);
     arena_free(&arena);
-    assert_true(env_episode_seed(1, 0, 0) != env_episode_seed(1, 0, 1));
-    assert_true(env_episode_seed(1, 0, 1) != env_episode_seed(1, 1, 0));
-    assert_true(env_episode_seed(1, 0, 0) != env_episode_seed(2, 0, 0));
+    assert_true(rng_episode_seed(1, 0, 0) != rng_episode_seed(1, 0, 1));
+    assert_true(rng_episode_seed(1, 0, 1) != rng_episode_seed(1, 1, 0));
+    assert_true(rng_episode_seed(1, 0, 0) != rng_episode_seed(2, 0, 0));
 }
 
 /* A visitor that copies the state out of a batch, or into one: what a checkpoint does. */

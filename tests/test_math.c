@@ -576,7 +576,9 @@ static void test_selection(void **state)
     assert_int_equal(kernels_select(&k, "abacus", &error), DQS_E_OPTION);
     assert_non_null(strstr(error.message, "abacus"));
     assert_non_null(strstr(error.message, "generic"));
-    assert_null(compute_create(1, "abacus", &error));
+    struct compute *none;
+    assert_int_equal(compute_create(&none, 1, "abacus", &error), DQS_E_OPTION);
+    assert_null(none);
 }
 
 int main(void)

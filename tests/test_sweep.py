@@ -367,7 +367,7 @@ def test_job_script(tmp_path):
     for line in ("--array=0-2", "--cpus-per-task=2", "--time=1:00:00", "--partition=some", "--mem=2G", "--requeue",
                  "--signal=B:USR1@120", f"--chdir={tmp_path}"):
         assert f"#SBATCH {line}\n" in script
-    assert f"exec '{DQS}' sweep '{tmp_path}/runs/grid' --worker --jobs 2" in script
+    assert re.search(rf"exec '{DQS}' sweep '{tmp_path}/runs/grid/slurm/grid-[0-9a-f]{{8}}\.yaml' --worker --jobs 2", script)
     assert not (tmp_path / "runs").exists()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
-from .errors import Error, FileError, OptionError, UnsupportedError
+from .errors import Error, FileError, OptionError
 
 __all__ = ["program", "main", "run_export"]
 
@@ -30,6 +30,12 @@ def program() -> Path:
                     "`pip install ./python`, or set DQS_PROGRAM")
 
 
+def _with_this_python() -> dict[str, str]:
+    """The environment in which helpers of the program (Gymnasium's, ONNX Runtime's) find the packages found here."""
+    told = os.environ.get("DQS_PYTHON") or os.environ.get("PYTHON")
+    return {**os.environ, "DQS_PYTHON": told or sys.executable}
+
+
 def main() -> int:
     """The command `dqs` that pip installs: becomes the program."""
     try:
@@ -37,7 +43,7 @@ def main() -> int:
     except Error as problem:
         print(f"dqs: {problem}", file=sys.stderr)
         return 1
-    os.environ.setdefault("PYTHON", sys.executable)  # `dqs train gym:...` then finds the same packages
+    os.environ.update(_with_this_python())
     os.execv(path, [path, *sys.argv[1:]])
 
 
@@ -51,10 +57,9 @@ def run_export(saved: Path, out: str | os.PathLike[str], format: str, options: d
             continue
         for one in value if isinstance(value, (list, tuple)) else [value]:
             command += [f"--{key.replace('_', '-')}"] + ([] if one is True else [str(one)])
-    result = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                            env=_with_this_python())
     if result.returncode == 0:
         return result.stdout
     told = (result.stderr.strip().splitlines() or ["no word"])[-1].removeprefix("dqs: ")
-    if "export" in told and ("verb" in told or "command" in told):
-        raise UnsupportedError(f"export: this build of dqs has no such verb yet ({told})")
     raise Error(f"export: {told}")

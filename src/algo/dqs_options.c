@@ -53,7 +53,7 @@ const struct option dqs_option_table[] = {
     REAL(kappa, "0.05", 1e-6, 100, "T as a share of the spread of Q, for temperature=relative", "measured"),
     REAL(kappa_end, "0", 0, 100, "where kappa ends; 0: it stays", "measured"),
     REAL(T_floor, "0.001", 1e-12, 1e6, "least T for relative and auto", "measured"),
-    REAL(T_ceiling, "1e6", 1e-12, 1e6, "largest T for relative and auto", "measured"),
+    REAL(T_ceiling, "1e6", 1e-12, 1e9, "largest T for relative and auto", "measured"),
     REAL(entropy_target, "-0.3", -20, 0.69, "nats per action dimension for temperature=auto", "measured"),
     REAL(T_lr, "0.02", 1e-6, 1, "speed of log T for temperature=auto", "measured"),
     REAL(T_spread, "1", 1, 100,

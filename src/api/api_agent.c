@@ -1,5 +1,6 @@
 /* api_agent: a learner without an environment, for programs that own the loop. */
 #include "handles.h"
+#include "number.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -70,10 +71,7 @@ static dqs_status create_learner(struct dqs_agent *agent, const struct algo_setu
 static dqs_status build(struct dqs_agent *agent, dqs_error *error)
 {
     const struct run_options *o = &agent->config->value.run;
-    long threads = o->threads > 0 ? o->threads : sysconf(_SC_NPROCESSORS_ONLN);
-    agent->compute = compute_create((int)(threads > 0 ? threads : 1), o->kernels, error);
-    if (!agent->compute)
-        return DQS_E_OPTION;
+    TRY(compute_create(&agent->compute, (int)o->threads, o->kernels, error));
     agent->max_rows = agent->n_envs > 64 ? agent->n_envs : 64;
     struct algo_setup setup = {.compute = agent->compute,
                                .options = agent->config->value.algo,
@@ -214,11 +212,7 @@ dqs_status dqs_agent_update(dqs_agent *agent, dqs_error *error)
     log_clear(&agent->log);
     agent->config->algo->update(agent->self, &agent->log);
     agent->updates++;
-    for (int i = 0; i < agent->log.count; i++)
-        if (!isfinite(agent->log.rows[i].sum) && strncmp(agent->log.rows[i].name, "train/", 6) == 0)
-            return fail(error, DQS_E_NUMERIC, "%s became %g in update %ld; try a smaller learning rate",
-                        agent->log.rows[i].name, agent->log.rows[i].sum, agent->updates);
-    return DQS_OK;
+    return log_check_losses(&agent->log, agent->updates, error);
 }
 
 int dqs_agent_metrics(const dqs_agent *agent, dqs_number *out, int capacity)
@@ -274,15 +268,11 @@ static dqs_status keep_text(char **kept, const char *text, dqs_error *error)
     return DQS_OK;
 }
 
-/* Numbers with blanks between, which read back to the same bits. */
-static dqs_status keep_numbers(char **kept, const float *numbers, unsigned n, dqs_error *error)
+static dqs_status keep_numbers(char **kept, const float *numbers, int n, dqs_error *error)
 {
-    enum { LONGEST = 20 };
-    char *text = calloc(n, LONGEST), *at = text;
+    char *text = number_write_floats(numbers, 0, n);
     if (!text)
         return fail(error, DQS_E_MEMORY, "agent: out of memory");
-    for (unsigned i = 0; i < n; i++)
-        at += snprintf(at, LONGEST, i ? " %.9g" : "%.9g", (double)numbers[i]);
     free(*kept);
     *kept = text;
     return DQS_OK;
@@ -298,8 +288,8 @@ dqs_status dqs_agent_set_bounds(dqs_agent *agent, const float *low, const float 
             return fail(error, DQS_E_USAGE,
                         "agent: bounds of action %d are %g and %g; they must be finite and low < high", i,
                         (double)low[i], (double)high[i]);
-    TRY(keep_numbers(&agent->low, low, (unsigned)agent->act_dim, error));
-    return keep_numbers(&agent->high, high, (unsigned)agent->act_dim, error);
+    TRY(keep_numbers(&agent->low, low, agent->act_dim, error));
+    return keep_numbers(&agent->high, high, agent->act_dim, error);
 }
 
 static dqs_status restore(dqs_agent *agent, const struct safetensors *file, const char *path,

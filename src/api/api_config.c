@@ -19,6 +19,12 @@ const char *dqs_algo_name(int index, const char **doc)
     return NULL;
 }
 
+const char *dqs_algo_preset(const char *algo, int index)
+{
+    const struct algo *row = algo ? algo_find(algo) : NULL;
+    return row ? config_preset_name(row, index) : NULL;
+}
+
 dqs_status dqs_config_create(dqs_config **config, const char *algo, const char *env, dqs_error *error)
 {
     NEED(config, error);

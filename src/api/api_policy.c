@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 dqs_status metadata_number(const struct safetensors *file, const char *path, const char *key, int low,
                            int high, int *out, dqs_error *error)
@@ -139,8 +138,7 @@ static dqs_status open_policy(struct deployed **policy, const struct safetensors
 static const char *find_file(const char *path, char *inside, size_t size)
 {
     static const char *const names[] = {"best.safetensors", "policy.safetensors", "checkpoint.safetensors"};
-    struct stat info;
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+    if (!file_is_folder(path))
         return path;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(inside, size, "%s/%s", path, names[i]);

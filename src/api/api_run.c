@@ -58,6 +58,13 @@ dqs_status dqs_run_evaluate(dqs_run *run, int episodes, dqs_act_mode mode, dqs_e
     return evaluate_write_trace(inner, error);
 }
 
+dqs_status dqs_run_show_policy(dqs_run *run, const char *path, dqs_error *error)
+{
+    NEED(run, error);
+    NEED(path, error);
+    return run_show_policy(run_inside(run), path, error);
+}
+
 dqs_status dqs_run_save(dqs_run *run, dqs_error *error)
 {
     NEED(run, error);

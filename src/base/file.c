@@ -172,7 +172,7 @@ dqs_status file_write_text(const char *path, const char *text, dqs_error *error)
 
 /* ---------------------------------------------------------------- folders */
 
-static bool is_folder(const char *path)
+bool file_is_folder(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
@@ -192,7 +192,7 @@ dqs_status file_make_folders(const char *path, dqs_error *error)
         /* Whatever mkdir says, a folder that is there will do: on a read-only disk it says so first. */
         if (mkdir(part, 0777) != 0) {
             int problem = errno == EEXIST ? ENOTDIR : errno;
-            if (!is_folder(part))
+            if (!file_is_folder(part))
                 return fail_io(error, part, "make the folder", problem);
         }
         part[i] = path[i];

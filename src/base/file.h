@@ -27,6 +27,7 @@ dqs_status file_write_text(const char *path, const char *text, dqs_error *error)
 
 dqs_status file_make_folders(const char *path, dqs_error *error); /* like mkdir -p */
 bool file_exists(const char *path);
+bool file_is_folder(const char *path);
 /* An advisory lock on `folder`/lock that dies with the process. *fd is >= 0 on success; close it to unlock. */
 dqs_status file_lock(const char *folder, int *fd, dqs_error *error);
 

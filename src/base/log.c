@@ -66,3 +66,12 @@ void log_phase(struct log_sink *sink, const char *name)
     if (sink && sink->phases)
         phase_begin(sink->phases, name);
 }
+
+dqs_status log_check_losses(const struct log_sink *sink, long updates, dqs_error *error)
+{
+    for (int i = 0; i < sink->count; i++)
+        if (!isfinite(sink->rows[i].sum) && strncmp(sink->rows[i].name, "train/", 6) == 0)
+            return fail(error, DQS_E_NUMERIC, "%s became %g in update %ld; try a smaller learning rate",
+                        sink->rows[i].name, sink->rows[i].sum, updates);
+    return DQS_OK;
+}

@@ -82,6 +82,18 @@ static bool unravel(const char *text, char *out, size_t size)
     return n > 0;
 }
 
+char *number_write_floats(const float *values, float otherwise, int n)
+{
+    char *text = calloc((size_t)n + 1, NUMBER_TEXT_SIZE + 1), *at = text;
+    for (int i = 0; text && i < n; i++) {
+        if (i > 0)
+            *at++ = ' ';
+        number_write_float(at, values ? values[i] : otherwise);
+        at += strlen(at);
+    }
+    return text;
+}
+
 bool number_read(const char *text, double *value)
 {
     char digits[128], *end;

@@ -103,3 +103,19 @@ uint32_t rng_below(struct rng *rng, uint32_t n)
         }
     }
 }
+
+uint64_t rng_episode_seed(uint64_t batch_seed, long lane, long episode)
+{
+    struct rng rng;
+    uint32_t word[4];
+    rng_seed(&rng, batch_seed, RNG_ENV);
+    rng_block(&rng, (uint64_t)lane, (uint64_t)episode, word);
+    return (uint64_t)word[0] << 32 | word[1];
+}
+
+uint64_t rng_evaluation_seed(uint64_t eval_seed)
+{
+    struct rng rng;
+    rng_seed(&rng, eval_seed, RNG_EVAL_ENV);
+    return rng_word64(&rng);
+}

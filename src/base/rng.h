@@ -40,4 +40,10 @@ double rng_uniform(struct rng *rng);             /* in (0,1), 53 bits */
 double rng_normal(struct rng *rng);              /* Box-Muller on two 53-bit uniforms */
 uint32_t rng_below(struct rng *rng, uint32_t n); /* unbiased in 0 .. n-1 */
 
+/* The seed of an episode in one lane of a batch of environments. */
+uint64_t rng_episode_seed(uint64_t batch_seed, long lane, long episode);
+/* The seed of the batch in which evaluations are played, a lane an episode: of a stream apart from that of training, also
+ * where eval_seed equals seed. */
+uint64_t rng_evaluation_seed(uint64_t eval_seed);
+
 #endif

@@ -24,3 +24,14 @@ void text_clean(char *text, bool controls)
         text += n;
     }
 }
+
+void text_put_quoted(FILE *out, const char *text, size_t size)
+{
+    fputc('"', out);
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '"' || text[i] == '\\')
+            fputc('\\', out);
+        fputc(text[i], out);
+    }
+    fputc('"', out);
+}

@@ -451,12 +451,6 @@ static dqs_status write_onnx(const struct export_job *job, dqs_error *error)
 }
 
 /* ---------------------------------------------------------------- run and compared */
-static const char *python(void)
-{
-    const char *chosen = getenv("DQS_PYTHON");
-    return chosen && *chosen ? chosen : "python3";
-}
-
 static dqs_status run_onnx(const struct export_job *job, const struct export_sample *sample,
                            const char *folder, struct export_outcome *out, dqs_error *error)
 {
@@ -466,14 +460,14 @@ static dqs_status run_onnx(const struct export_job *job, const struct export_sam
     snprintf(data, sizeof data, "%s/parity.bin", folder);
     TRY(file_write_text(script, export_parity_py, error));
     TRY(export_sample_write(job, sample, data, error));
-    const char *const argv[] = {python(), script, job->path, data, NULL};
+    const char *const argv[] = {process_python(), script, job->path, data, NULL};
     int code = process_run(argv, output, sizeof output);
     if (code == PROCESS_ABSENT || code == NO_PACKAGE) {
         snprintf(out->note, sizeof out->note,
                  "%s has no onnxruntime; pip install onnxruntime numpy, or name another Python by "
                  "DQS_PYTHON=, then "
                  "export again",
-                 python());
+                 process_python());
         return DQS_OK;
     }
     if (code != 0 || !export_outcome_read(output, out)) {

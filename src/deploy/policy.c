@@ -31,9 +31,9 @@ dqs_status deployed_create(struct deployed **out, const struct algo *algo, const
     memcpy(policy->options, options, algo->options_size);
     policy->algo = algo;
     policy->shape = shape;
-    policy->compute = compute_create(1, kernels, error);
-    dqs_status status =
-        policy->compute ? make_learner(policy, &policy->arena, &policy->self, seed, error) : DQS_E_OPTION;
+    dqs_status status = compute_create(&policy->compute, 1, kernels, error);
+    if (status == DQS_OK)
+        status = make_learner(policy, &policy->arena, &policy->self, seed, error);
     if (status != DQS_OK) {
         deployed_free(policy);
         return status;

@@ -67,7 +67,4 @@ void env_batch_visit(struct env_batch *batch, struct visitor *visitor);
 void env_batch_capture(struct env_batch *batch);
 dqs_status env_batch_restore(struct env_batch *batch, dqs_error *error);
 
-/* The seed of an episode. */
-uint64_t env_episode_seed(uint64_t batch_seed, long lane, long episode);
-
 #endif

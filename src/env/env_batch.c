@@ -6,15 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-uint64_t env_episode_seed(uint64_t batch_seed, long lane, long episode)
-{
-    struct rng rng;
-    uint32_t word[4];
-    rng_seed(&rng, batch_seed, RNG_ENV);
-    rng_block(&rng, (uint64_t)lane, (uint64_t)episode, word);
-    return (uint64_t)word[0] << 32 | word[1];
-}
-
 static void take_arrays(struct env_batch *batch, struct arena *arena)
 {
     int n = batch->n, obs_dim = batch->spec.obs_dim;
@@ -110,7 +101,7 @@ static dqs_status begin_episode(struct env_batch *b, int lane)
     b->episode_step[lane] = 0;
     b->episode_return[lane] = 0.0;
     return env_reset(b->type, b->self[lane], lane_obs(b->obs, b, lane), &b->spec,
-                     env_episode_seed(b->seed, lane, b->episode[lane]), &b->errors[lane]);
+                     rng_episode_seed(b->seed, lane, b->episode[lane]), &b->errors[lane]);
 }
 
 static void reset_lane(void *context, int lane, int thread)

@@ -1,6 +1,7 @@
 /* gym: the C end of the socket; python/dqs/_gym_server.py, whose text is compiled in, is the other and says what goes over it.
  * The helper is our own, but runs foreign code: every length it sends is checked. */
 #include "gym.h"
+#include "process.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -44,8 +45,7 @@ bool gym_is_name(const char *name)
 /* ---------------------------------------------------------------- the helper process */
 static dqs_status spawn_helper(struct gym *gym, int theirs, dqs_error *error)
 {
-    const char *python = getenv("PYTHON");
-    python = python && python[0] ? python : "python3";
+    const char *python = process_python();
     char *words[] = {(char *)python, "-c", (char *)gym_server_text, gym->name + strlen(GYM_PREFIX), NULL};
     posix_spawn_file_actions_t actions;
     int code = posix_spawn_file_actions_init(&actions);

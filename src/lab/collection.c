@@ -35,8 +35,10 @@ static void names_add(struct names *names, const char *text)
         names->list = realloc(names->list, sizeof *names->list * (size_t)names->capacity);
     }
     char *copy = names->list ? strdup(text) : NULL;
-    if (!copy)
-        abort(); /* as the arena does */
+    if (!copy) { /* as the arena does */
+        fprintf(stderr, "dqs: out of memory for the names of runs\n");
+        abort();
+    }
     names->list[names->count++] = copy;
 }
 
@@ -187,6 +189,11 @@ static void take_pair(void *user, const char *key, const char *value)
         pairs->odd = keep_text(pairs->arena, key);
     pairs->list[pairs->count++] =
         (struct collection_option){keep_text(pairs->arena, key), keep_text(pairs->arena, value)};
+}
+
+bool collection_finished(const struct collection_run *run)
+{
+    return run->done || run->reached >= run->planned;
 }
 
 const char *collection_option(const struct collection_run *run, const char *key)

@@ -61,6 +61,7 @@ dqs_status collection_read(struct collection *collection, const char *const *fol
 void collection_free(struct collection *collection);
 
 const struct collection_cell *collection_cell(const struct collection *collection, int task, int method);
+bool collection_finished(const struct collection_run *run); /* all planned steps are made */
 const char *collection_option(const struct collection_run *run, const char *key); /* NULL if not recorded */
 
 /* The row of the evaluations made at exactly `budget` steps (the last of them, which is the largest), or else

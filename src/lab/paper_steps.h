@@ -1,5 +1,5 @@
-/* paper_steps: the unit of the paper's budgets. It counts environment steps, one update each, but for PPO the network
- * updates: "for PPO, the x-axis represents the number of network updates". */
+/* paper_steps: the unit of the paper's budgets. It counts environment steps, whatever updates are made in one, but for PPO the
+ * network updates: "for PPO, the x-axis represents the number of network updates". */
 #ifndef LAB_PAPER_STEPS_H
 #define LAB_PAPER_STEPS_H
 

@@ -110,7 +110,7 @@ static void set_ranges(struct curve *v)
 
 static void set_words(struct curve *v, const struct plot_data *data)
 {
-    snprintf(v->title, sizeof v->title, "Learning curve: %s", data->env);
+    snprintf(v->title, sizeof v->title, "Learning curve: %.200s", data->env);
     plot_origin(data, false, v->note, sizeof v->note);
     size_t used = strlen(v->note);
     int last = v->n_evaluations - 1;

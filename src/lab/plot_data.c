@@ -1,5 +1,6 @@
 /* Reading a run folder for its pictures. Nothing in the files is trusted. */
 #include "plot_data.h"
+#include "config.h"
 #include "file.h"
 #include "number.h"
 #include "safetensors.h"
@@ -118,28 +119,23 @@ const double *plot_column(const struct plot_table *table, const char *name)
     return NULL;
 }
 
-/* ---------------------------------------------------------------- config.yaml: flat lines `key: value` */
-static void read_value(const char *text, const char *key, char *out, size_t size)
+/* ---------------------------------------------------------------- config.yaml */
+static void take_pair(void *user, const char *key, const char *value)
 {
-    size_t length = strlen(key);
-    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
-        if (strncmp(line, key, length) != 0 || line[length] != ':')
-            continue;
-        const char *value = line + length + 1;
-        value += strspn(value, " \t");
-        bool quoted = *value == '"' || *value == '\'';
-        char stop[] = {quoted ? *value : '\n', '\n', '\r', 0};
-        value += quoted;
-        size_t n = strcspn(value, stop);
-        if (!quoted)
-            for (size_t i = 0; i + 1 < n; i++)
-                if (value[i] == ' ' && value[i + 1] == '#')
-                    n = i;
-        while (!quoted && n > 0 && (value[n - 1] == ' ' || value[n - 1] == '\t'))
-            n--;
-        snprintf(out, size, "%.*s", (int)n, value);
-        return;
-    }
+    struct plot_data *d = user;
+    const struct {
+        const char *key;
+        char *text;
+        size_t size;
+    } wanted[] = {{"env", d->env, sizeof d->env},
+                  {"algo", d->algo, sizeof d->algo},
+                  {"preset", d->preset, sizeof d->preset},
+                  {"seed", d->seed, sizeof d->seed},
+                  {"eval_seed", d->eval_seed, sizeof d->eval_seed},
+                  {"env_options", d->env_options, sizeof d->env_options}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (strcmp(key, wanted[i].key) == 0)
+            snprintf(wanted[i].text, wanted[i].size, "%s", value);
 }
 
 static dqs_status read_config(struct plot_data *data, const char *run_dir, dqs_error *error)
@@ -153,17 +149,12 @@ static dqs_status read_config(struct plot_data *data, const char *run_dir, dqs_e
                     "%s: not a run folder, it has no config.yaml; try the folder that `dqs train` printed",
                     run_dir);
     TRY(file_read(path, &text, &size, error));
-    read_value(text, "env", data->env, sizeof data->env);
-    read_value(text, "algo", data->algo, sizeof data->algo);
-    read_value(text, "preset", data->preset, sizeof data->preset);
-    read_value(text, "seed", data->seed, sizeof data->seed);
-    read_value(text, "eval_seed", data->eval_seed, sizeof data->eval_seed);
-    read_value(text, "env_options", data->env_options, sizeof data->env_options);
+    dqs_status status = config_scan(text, size, path, take_pair, data, error);
     free(text);
-    if (!data->env[0] || !data->algo[0])
+    if (status == DQS_OK && (!data->env[0] || !data->algo[0]))
         return fail(error, DQS_E_FORMAT, "%s: has no line `%s: ...`; the file is damaged", path,
                     data->env[0] ? "algo" : "env");
-    return DQS_OK;
+    return status;
 }
 
 /* ---------------------------------------------------------------- trace.safetensors */

@@ -23,8 +23,8 @@ dqs_status plot_table_parse(struct plot_table *table, struct arena *arena, char 
 
 struct plot_data {
     struct arena arena;
-    char env[128], algo[64], preset[64], seed[32], eval_seed[32],
-        env_options[256]; /* from config.yaml; empty if absent there */
+    /* from config.yaml; empty if absent there */
+    char env[1024], algo[64], preset[64], seed[32], eval_seed[32], env_options[256];
     struct plot_table evaluations, progress;
     char step[32], mode[32];  /* from the trace: when and how it was made */
     dqs_trace trace;          /* episodes 0: there was no file */

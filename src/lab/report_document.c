@@ -1,5 +1,6 @@
 /* report_document: the numbers of a report as headings, tables and figures. */
 #include "figure.h"
+#include "manner.h"
 #include "published.h"
 #include "reference.h"
 #include "report.h"
@@ -99,7 +100,7 @@ static void add_methods(struct document *d, const struct report *report)
             runs += cell->count;
             for (int i = 0; i < cell->count; i++) {
                 double own = report_core_hours(cell->runs[i], cell->runs[i]->reached);
-                finished += cell->runs[i]->done || cell->runs[i]->reached >= cell->runs[i]->planned;
+                finished += collection_finished(cell->runs[i]);
                 hours += isfinite(own) ? own : 0;
             }
         }
@@ -482,6 +483,7 @@ dqs_status report_document(struct document *document, const struct report *repor
     add_verdicts(document, report);
     add_methods(document, report);
     add_origins(document, report);
+    manner_tell(document, report->collection);
     add_notes(document, words);
     return DQS_OK;
 }

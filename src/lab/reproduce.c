@@ -3,6 +3,7 @@
 #include "config.h"
 #include "number.h"
 #include "paper_steps.h"
+#include "text.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,18 +203,6 @@ static dqs_status take_pairs(struct pairs *p, const struct request_view *v, stru
 
 /* ---------------------------------------------------------------- the sweep as text */
 
-static void put_quoted(FILE *out, const char *text, size_t n)
-{
-    fputc('"', out);
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '"' || text[i] == '\\')
-            fputc('\\', out);
-        fputc(text[i], out);
-    }
-    fputc('"', out);
-}
-
-/* "a, b" becomes ["a", "b"]; one word stays one, unless it must be a list. */
 static void put_list(FILE *out, const char *key, const char *list, bool always)
 {
     bool brackets = always || strchr(list, ',');
@@ -222,7 +211,7 @@ static void put_list(FILE *out, const char *key, const char *list, bool always)
         size_t n = strcspn(p, ","), blank = strspn(p, " ");
         blank = blank < n ? blank : n;
         if (n > blank || !brackets) {
-            put_quoted(out, p + blank, n - blank);
+            text_put_quoted(out, p + blank, n - blank);
             fputs(brackets ? ", " : "", out);
         }
         p += n + (p[n] == ',');
@@ -244,7 +233,7 @@ static dqs_status put_section(FILE *out, const struct request_view *v, const cha
     fprintf(out, "%s:\n", algo);
     for (int i = 0; i < pairs.n; i++) {
         fprintf(out, "  %s: ", pairs.keys[i]);
-        put_quoted(out, pairs.values[i], strlen(pairs.values[i]));
+        text_put_quoted(out, pairs.values[i], strlen(pairs.values[i]));
         fputc('\n', out);
     }
     return DQS_OK;
@@ -278,7 +267,7 @@ static dqs_status put_spec(FILE *out, const struct request_view *v, dqs_error *e
     fputs("out: ", out);
     char folder[1100];
     int n = snprintf(folder, sizeof folder, "%.1000s/runs", v->request->out);
-    put_quoted(out, folder, (size_t)n);
+    text_put_quoted(out, folder, (size_t)n);
     fputc('\n', out);
     put_list(out, "tasks", v->tasks, true);
     put_list(out, "algos", v->algos, true);

@@ -86,9 +86,12 @@ struct reproduction {
     void *user;
 };
 
+struct reproduce_scope {
+    const char *tasks, *algos; /* of the item, with commas between; NULL: all */
+};
 /* The collection must outlive it. No run of the item in the collection is an error. Free it in any case. */
 dqs_status reproduce_make(struct reproduction *r, const struct reproduce_item *item,
-                          const struct collection *collection, collection_warning *warn, void *user,
+                          struct reproduce_scope scope, const struct collection *collection, collection_warning *warn, void *user,
                           dqs_error *error);
 void reproduce_free(struct reproduction *r);
 /* <item>.md, .tex and, for tables, .csv, report.html, the figures and verdicts.csv into the folder, which is made. */

@@ -1,4 +1,5 @@
 /* The tables of the paper: mean returns per task, method and budget, each cell with its verdict. */
+#include "manner.h"
 #include "number.h"
 #include "paper_steps.h"
 #include "published.h"
@@ -220,7 +221,8 @@ static void put_page(const struct page *p)
     put_returns(p);
     for (int t = 0; t < r->view.n_tasks; t++)
         for (int m = 0; m < r->view.n_methods; m++)
-            judge_cell(p, t, m, measure);
+            if (runs_at(p, t, m)->count > 0)
+                judge_cell(p, t, m, measure);
     if (end) {
         document_paragraph(&r->document, "No run has come to the %s steps at which the paper has numbers.",
                            reproduce_steps(r, budgets[0]));
@@ -251,5 +253,6 @@ dqs_status reproduce_cells(struct reproduction *r, dqs_error *error)
         put_page(&p);
     }
     reproduce_tell_ppo(r);
+    manner_tell(&r->document, r->collection);
     return fclose(csv) == 0 ? DQS_OK : fail(error, DQS_E_MEMORY, "reproduce: out of memory");
 }

@@ -174,15 +174,20 @@ static bool present(char *out, size_t size, const char *list, const struct colle
     return used > 0;
 }
 
-static dqs_status choose(struct reproduction *r, dqs_error *error)
+static dqs_status choose(struct reproduction *r, struct reproduce_scope scope, dqs_error *error)
 {
     char tasks[600], algos[200], wanted[600];
-    snprintf(wanted, sizeof wanted, "%s%s%s", r->item->tasks, r->item->full_task ? "," : "",
-             r->item->full_task ? r->item->full_task : "");
+    if (!scope.algos)
+        scope.algos = r->item->algos;
+    if (scope.tasks)
+        snprintf(wanted, sizeof wanted, "%s", scope.tasks);
+    else
+        snprintf(wanted, sizeof wanted, "%s%s%s", r->item->tasks, r->item->full_task ? "," : "",
+                 r->item->full_task ? r->item->full_task : "");
     if (!present(tasks, sizeof tasks, wanted, r->collection, true) ||
-        !present(algos, sizeof algos, r->item->algos, r->collection, false))
+        !present(algos, sizeof algos, scope.algos, r->collection, false))
         return fail(error, DQS_E_IO, "%s: no run of it is there; its tasks: %.300s; its algorithms: %s",
-                    r->item->name, wanted, r->item->algos);
+                    r->item->name, wanted, scope.algos);
     const struct figure_choice choice = {.tasks = reproduce_keep(r, "%s", tasks),
                                          .algos = reproduce_keep(r, "%s", algos),
                                          .rule.paper_steps = true};
@@ -204,7 +209,7 @@ static void describe(struct reproduction *r)
                 collection_cell(r->collection, r->view.tasks[t], r->view.methods[m]);
             runs += cell->count;
             for (int i = 0; i < cell->count; i++)
-                finished += cell->runs[i]->done;
+                finished += collection_finished(cell->runs[i]);
         }
     document_heading(&r->document, 1, "%s", r->item->title);
     document_paragraph(&r->document, "Of Jain, Akhound-Sadegh, Ravanbakhsh 2025. %d run%s, %d finished; %s.",
@@ -212,12 +217,12 @@ static void describe(struct reproduction *r)
 }
 
 dqs_status reproduce_make(struct reproduction *r, const struct reproduce_item *item,
-                          const struct collection *collection, collection_warning *warn, void *user,
+                          struct reproduce_scope scope, const struct collection *collection, collection_warning *warn, void *user,
                           dqs_error *error)
 {
     char count[300];
     *r = (struct reproduction){.item = item, .collection = collection, .warn = warn, .user = user};
-    TRY(choose(r, error));
+    TRY(choose(r, scope, error));
     describe(r);
     TRY(item->judge(r, error));
     if (r->note[0])

@@ -124,7 +124,8 @@ char **sweep_command(struct arena *arena, const char *program, const struct swee
 /* ---------------------------------------------------------------- the cluster */
 struct sweep_slurm {
     const char *program, *job_name;
-    const char *folder;           /* of the sweep, absolute: the tasks read its sweep.yaml */
+    const char *folder;           /* of the sweep, absolute */
+    const char *grid;             /* what sweep_write made: a copy of their own is what the tasks read */
     const char *partition, *time; /* NULL: the cluster's own */
     int tasks, cpus, retries, patience;
     int notice;               /* seconds ahead of the time limit */
@@ -137,8 +138,5 @@ char *sweep_slurm_script(const struct sweep_slurm *slurm);
 dqs_status sweep_slurm_submit(const struct sweep_slurm *slurm, char *job, size_t size, dqs_error *error);
 /* From inside a task: back into the queue. */
 dqs_status sweep_slurm_requeue(dqs_error *error);
-
-/* A program to its end, standard output into `output` (cut to size). DQS_E_IO if it cannot be run or fails. */
-dqs_status sweep_run_program(const char *const *words, char *output, size_t size, dqs_error *error);
 
 #endif

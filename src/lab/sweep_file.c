@@ -5,10 +5,10 @@
 #include "file.h"
 #include "number.h"
 #include "sweep.h"
+#include "text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <yaml.h>
 
 #define FILE_LIMIT (1u << 20) /* bytes */
@@ -330,8 +330,7 @@ dqs_status sweep_read_file(struct sweep_spec *spec, const char *path, dqs_error 
 {
     char inside[1100], *text;
     size_t size;
-    struct stat about;
-    bool folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    bool folder = file_is_folder(path);
     if (folder) {
         snprintf(inside, sizeof inside, "%.1000s/sweep.yaml", path);
         if (!file_exists(inside))
@@ -381,25 +380,14 @@ dqs_status sweep_set(struct sweep_spec *spec, const char *key, const char *value
 
 /* ---------------------------------------------------------------- back to text */
 
-static void write_quoted(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 static void write_axis(FILE *out, const struct sweep_axis *axis)
 {
     fputs(axis->section ? "  " : "", out);
-    write_quoted(out, axis->key);
+    text_put_quoted(out, axis->key, strlen(axis->key));
     fputs(axis->is_list ? ": [" : ": ", out);
     for (int i = 0; i < axis->count; i++) {
         fputs(i ? ", " : "", out);
-        write_quoted(out, axis->values[i]);
+        text_put_quoted(out, axis->values[i], strlen(axis->values[i]));
     }
     fputs(axis->is_list ? "]\n" : "\n", out);
 }
@@ -412,7 +400,7 @@ char *sweep_write(const struct sweep_spec *spec)
     if (!out)
         return NULL;
     fputs("\"out\": ", out);
-    write_quoted(out, spec->out);
+    text_put_quoted(out, spec->out, strlen(spec->out));
     fputc('\n', out);
     for (int i = 0; i < spec->n_axes; i++)
         if (!spec->axes[i].section)
@@ -424,7 +412,7 @@ char *sweep_write(const struct sweep_spec *spec)
             first = !same_section(spec->axes[k].section, section);
         if (!first)
             continue;
-        write_quoted(out, section);
+        text_put_quoted(out, section, strlen(section));
         fputs(":\n", out);
         for (int k = i; k < spec->n_axes; k++)
             if (same_section(spec->axes[k].section, section))

@@ -3,12 +3,26 @@
  * that is preempted, or whose node dies, is queued again by Slurm itself (--requeue) and goes on the same way. */
 #define _GNU_SOURCE
 #include "file.h"
+#include "process.h"
 #include "sweep.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A program of Slurm's to its end. */
+static dqs_status ask(const char *const *words, char *output, size_t size, dqs_error *error)
+{
+    int code = process_run(words, output, size);
+    for (size_t n = strlen(output); n > 0 && (output[n - 1] == '\n' || output[n - 1] == ' '); n--)
+        output[n - 1] = 0;
+    if (code == PROCESS_ABSENT)
+        return fail(error, DQS_E_IO, "%s: cannot be run; is it installed?", words[0]);
+    if (code != 0)
+        return fail(error, DQS_E_IO, "%s failed: %.300s", words[0], output[0] ? output : "it said nothing");
+    return DQS_OK;
+}
 
 /* A word of a shell command, quoted so that it is one. */
 static void put_word(FILE *out, const char *word)
@@ -34,9 +48,16 @@ static void put_number(FILE *out, const char *option, int value)
     fprintf(out, "#SBATCH %s%d\n", option, value);
 }
 
+/* Several sweeps may share a folder, whose sweep.yaml is the last one's: tasks that start later must not follow that. */
+static void grid_path(char *path, size_t size, const struct sweep_slurm *s)
+{
+    snprintf(path, size, "%.1050s/slurm/grid-%08x.yaml", s->folder,
+             (unsigned)file_crc32(0, s->grid, strlen(s->grid)));
+}
+
 char *sweep_slurm_script(const struct sweep_slurm *s)
 {
-    char *text = NULL, here[PATH_MAX], log[1200];
+    char *text = NULL, here[PATH_MAX], log[1200], grid[1200];
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out || !getcwd(here, sizeof here))
@@ -59,7 +80,8 @@ char *sweep_slurm_script(const struct sweep_slurm *s)
     fputs("# The shell becomes the worker, so that signals meet it.\nexec ", out);
     put_word(out, s->program);
     fputs(" sweep ", out);
-    put_word(out, s->folder);
+    grid_path(grid, sizeof grid, s);
+    put_word(out, grid);
     fprintf(out, " --worker --jobs %d --retries %d --lease %d\n", s->cpus, s->retries, s->patience);
     if (fclose(out) != 0) {
         free(text);
@@ -70,7 +92,7 @@ char *sweep_slurm_script(const struct sweep_slurm *s)
 
 dqs_status sweep_slurm_submit(const struct sweep_slurm *s, char *job, size_t size, dqs_error *error)
 {
-    char folder[1100], path[1200];
+    char folder[1100], path[1200], grid[1200];
     char *text = sweep_slurm_script(s);
     if (!text)
         return fail(error, DQS_E_MEMORY, "sweep: out of memory");
@@ -81,9 +103,13 @@ dqs_status sweep_slurm_submit(const struct sweep_slurm *s, char *job, size_t siz
     if (status == DQS_OK)
         status = file_write_text(path, text, error);
     free(text);
+    if (status == DQS_OK) {
+        grid_path(grid, sizeof grid, s);
+        status = file_write_text(grid, s->grid, error);
+    }
     TRY(status);
     const char *const words[] = {"sbatch", "--parsable", path, NULL};
-    TRY(sweep_run_program(words, job, size, error));
+    TRY(ask(words, job, size, error));
     job[strcspn(job, ";\n")] = 0; /* "12;cluster" */
     return DQS_OK;
 }
@@ -101,5 +127,5 @@ dqs_status sweep_slurm_requeue(dqs_error *error)
     else
         snprintf(job, sizeof job, "%.190s", id);
     const char *const words[] = {"scontrol", "requeue", job, NULL};
-    return sweep_run_program(words, output, sizeof output, error);
+    return ask(words, output, sizeof output, error);
 }

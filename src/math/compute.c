@@ -51,26 +51,27 @@ dqs_status kernels_select(const struct kernels **kernels, const char *name, dqs_
                 name, list);
 }
 
-struct compute *compute_create(int threads, const char *kernels, dqs_error *error)
+dqs_status compute_create(struct compute **out, int threads, const char *kernels, dqs_error *error)
 {
     const struct kernels *chosen;
-    if (kernels_select(&chosen, kernels, error) != DQS_OK)
-        return NULL;
+    *out = NULL;
+    TRY(kernels_select(&chosen, kernels, error));
     if (openblas_set_num_threads)
         openblas_set_num_threads(1);
     if (threads <= 0)
         threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    threads = threads > 0 ? threads : 1;
     struct compute *compute = calloc(1, sizeof *compute);
     struct pool *pool = pool_create(threads);
     if (!compute || !pool) {
-        fail(error, DQS_E_MEMORY, "threads=%d: could not be started; try a smaller number", threads);
         free(compute);
         pool_free(pool);
-        return NULL;
+        return fail(error, DQS_E_MEMORY, "threads=%d: could not be started; try a smaller number", threads);
     }
     compute->k = chosen;
     compute->pool = pool;
-    return compute;
+    *out = compute;
+    return DQS_OK;
 }
 
 void compute_free(struct compute *compute)

@@ -12,7 +12,7 @@ struct compute {
 };
 
 /* kernels: "auto" or "ref" or the name of an instruction set. NULL, with a message, if unknown or not on this CPU. */
-struct compute *compute_create(int threads, const char *kernels, dqs_error *error);
+dqs_status compute_create(struct compute **compute, int threads, const char *kernels, dqs_error *error);
 void compute_free(struct compute *compute);
 
 #endif

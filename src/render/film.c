@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FASTEST = 60, WITHOUT_LIMIT = 10000 }; /* frames a second; steps of a task that never ends by itself */
+enum { FASTEST = 60 }; /* frames a second */
 
 struct studio {
     const struct film *film;
@@ -36,14 +36,6 @@ struct studio {
 };
 
 /* ---------------------------------------------------------------- before the first episode */
-/* As evaluation derives it from eval_seed, so that the same starts are shown. */
-static uint64_t starts_seed(uint64_t seed)
-{
-    struct rng rng;
-    rng_seed(&rng, seed, RNG_EVAL_ENV);
-    return rng_word64(&rng);
-}
-
 static dqs_status take_seed(struct studio *s, const char *text, dqs_error *error)
 {
     long seed = 0;
@@ -112,7 +104,7 @@ static dqs_status build_set(struct studio *s, dqs_error *error)
     double rate = view_rate(s->view);
     s->result->fps = film->fps > 0 ? film->fps : rate / ceil(rate / FASTEST - 1e-9);
     snprintf(s->result->means, sizeof s->result->means, "%s", view_means(s->view));
-    s->most_steps = s->spec.max_steps > 0 ? s->spec.max_steps : WITHOUT_LIMIT;
+    s->most_steps = s->spec.max_steps > 0 ? s->spec.max_steps : DQS_LONGEST_EPISODE;
     if (film->seconds > 0)
         s->most_steps = (long)fmin(s->most_steps, fmax(1, ceil(film->seconds * rate - 1e-9)));
     s->picture = (struct picture){.width = film->width, .height = film->height};
@@ -190,7 +182,7 @@ static void tell(const struct studio *s, const struct take *take)
 
 static dqs_status play(struct studio *s, struct take *take, dqs_error *error)
 {
-    uint64_t seed = env_episode_seed(starts_seed(s->seed), take->episode, 0);
+    uint64_t seed = rng_episode_seed(rng_evaluation_seed(s->seed), take->episode, 0); /* as in evaluations */
     TRY(env_reset(s->type, s->env, s->obs, &s->spec, seed, error));
     TRY(shoot(s, take, error));
     while (!take->over) {

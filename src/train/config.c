@@ -42,7 +42,9 @@ const struct option run_option_table[] = {
 #define EVERY_PRESET "*" /* preset rows of this name belong to all presets */
 
 struct config_text {
-    char value[OPTION_TEXT_SIZE], standard[OPTION_TEXT_SIZE], range[OPTION_TEXT_SIZE];
+    char value[OPTION_TEXT_SIZE], standard[OPTION_TEXT_SIZE], range[OPTION_TEXT_SIZE], source[OPTION_TEXT_SIZE];
+    bool from_preset; /* which chose something else than the option's own standard */
+    const char *for_env; /* and did so for this environment; NULL: for all */
 };
 
 static int table_rows(const struct option *table)
@@ -104,8 +106,8 @@ static dqs_status unknown_key(const struct config *config, const char *key, dqs_
 
 /* ---------------------------------------------------------------- presets */
 
-static dqs_status apply_settings(struct config *config, const char *preset, const char *settings,
-                                 dqs_error *error)
+static dqs_status apply_settings(struct config *config, const char *preset, const char *env,
+                                 const char *settings, dqs_error *error)
 {
     char key[128], value[OPTION_TEXT_SIZE];
     while (*(settings += strspn(settings, " ")) != 0) {
@@ -115,10 +117,17 @@ static dqs_status apply_settings(struct config *config, const char *preset, cons
         snprintf(key, sizeof key, "%.*s", (int)name, settings);
         snprintf(value, sizeof value, "%.*s", (int)(pair - name - 1), settings + name + 1);
         void *options;
-        const struct option *row = config_row(config, &config->standard, row_of(config, key), &options);
+        int index = row_of(config, key);
+        const struct option *row = config_row(config, &config->standard, index, &options);
         if (!row)
             return fail(error, DQS_E_OPTION, "preset %s: %s: no such option", preset, key);
+        char chosen[OPTION_TEXT_SIZE], own[OPTION_TEXT_SIZE];
+        TRY(option_set(row, options, row->standard, error));
+        option_get(row, options, own, sizeof own);
         TRY(option_set(row, options, value, error));
+        option_get(row, options, chosen, sizeof chosen);
+        config->text[index].from_preset = strcmp(chosen, own) != 0;
+        config->text[index].for_env = env;
         settings += pair;
     }
     return DQS_OK;
@@ -128,7 +137,7 @@ static dqs_status apply_rows(struct config *config, const char *preset, const ch
 {
     for (const struct option_preset *p = config->algo->presets; p && p->preset; p++)
         if (strcmp(p->preset, preset) == 0 && (env ? p->env && strcmp(p->env, env) == 0 : !p->env))
-            TRY(apply_settings(config, preset, p->settings, error));
+            TRY(apply_settings(config, preset, p->env, p->settings, error));
     return DQS_OK;
 }
 
@@ -137,6 +146,8 @@ static dqs_status resolve(struct config *config, dqs_error *error)
 {
     option_defaults(run_option_table, &config->standard.run);
     option_defaults(config->algo->options, config->standard.algo);
+    for (int i = 0; i < config->rows; i++)
+        config->text[i].from_preset = false;
     const char *env[2] = {NULL, config->env ? config->env->name : NULL};
     for (int i = 0; i < 2 && (i == 0 || env[i]); i++) {
         TRY(apply_rows(config, EVERY_PRESET, env[i], error));
@@ -152,32 +163,35 @@ static dqs_status resolve(struct config *config, dqs_error *error)
     return DQS_OK;
 }
 
-static void list_presets(const struct config *config, char *text, size_t size)
+const char *config_preset_name(const struct algo *algo, int index)
 {
-    const char *last = "default";
-    size_t used = (size_t)snprintf(text, size, "default");
-    for (const struct option_preset *p = config->algo->presets; p && p->preset && used < size; p++) {
-        bool told = strcmp(p->preset, EVERY_PRESET) == 0 || strcmp(p->preset, last) == 0;
-        for (const struct option_preset *q = config->algo->presets; q < p && !told; q++)
+    if (index == 0)
+        return "default"; /* even where it changes nothing */
+    for (const struct option_preset *p = algo->presets; p && p->preset; p++) {
+        bool told = strcmp(p->preset, EVERY_PRESET) == 0 || strcmp(p->preset, "default") == 0;
+        for (const struct option_preset *q = algo->presets; q < p && !told; q++)
             told = strcmp(q->preset, p->preset) == 0;
-        if (!told && strcmp(p->preset, "default") != 0)
-            used += (size_t)snprintf(text + used, size - used, ", %s", p->preset);
-        last = p->preset;
+        if (!told && --index == 0)
+            return p->preset;
     }
+    return NULL;
 }
 
 dqs_status config_preset(struct config *config, const char *preset, dqs_error *error)
 {
-    bool known = strcmp(preset, "default") == 0;
-    for (const struct option_preset *p = config->algo->presets; p && p->preset && !known; p++)
-        known = strcmp(p->preset, preset) == 0 && strcmp(preset, EVERY_PRESET) != 0;
-    if (!known || strlen(preset) >= sizeof config->preset) {
-        char names[300];
-        list_presets(config, names, sizeof names);
+    const char *name;
+    char names[300] = "";
+    size_t used = 0;
+    bool known = false;
+    for (int i = 0; (name = config_preset_name(config->algo, i)) && used < sizeof names; i++) {
+        known |= strcmp(name, preset) == 0;
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", name);
+    }
+    if (!known || strlen(preset) >= sizeof config->preset)
         return fail(error, DQS_E_UNKNOWN, "%.80s: no preset of algorithm %s; there are %s", preset,
                     config->algo->name, names);
-    }
-    snprintf(config->preset, sizeof config->preset, "%s", preset);
+    if (preset != config->preset)
+        snprintf(config->preset, sizeof config->preset, "%s", preset);
     return resolve(config, error);
 }
 
@@ -191,10 +205,12 @@ static void drop_algo(struct config *config)
     free(config->text);
 }
 
-static dqs_status take_algo(struct config *config, const struct algo *algo, dqs_error *error)
+/* set: which of the run's own options are, NULL for none. */
+static dqs_status take_algo(struct config *config, const struct algo *algo, const bool *set, dqs_error *error)
 {
+    int own = table_rows(run_option_table);
     config->algo = algo;
-    config->rows = table_rows(run_option_table) + table_rows(algo->options);
+    config->rows = own + table_rows(algo->options);
     config->is_set = calloc((size_t)config->rows, sizeof *config->is_set);
     config->text = calloc((size_t)config->rows, sizeof *config->text);
     config->standard.algo = calloc(1, algo->options_size);
@@ -203,7 +219,9 @@ static dqs_status take_algo(struct config *config, const struct algo *algo, dqs_
         return fail(error, DQS_E_MEMORY, "configuration: out of memory");
     for (const struct option *row = algo->options; row->key; row++)
         assert(!option_find(run_option_table, row->key) && "an algorithm's option has a key of the run's");
-    return resolve(config, error);
+    if (set)
+        memcpy(config->is_set, set, (size_t)own * sizeof *set);
+    return config_preset(config, config->preset, error);
 }
 
 dqs_status config_create_with(struct config **out, const struct algo *algo, const dqs_env_type *env,
@@ -214,7 +232,7 @@ dqs_status config_create_with(struct config **out, const struct algo *algo, cons
     if (!config)
         return fail(error, DQS_E_MEMORY, "configuration: out of memory");
     snprintf(config->preset, sizeof config->preset, "default");
-    dqs_status status = take_algo(config, algo, error);
+    dqs_status status = take_algo(config, algo, NULL, error);
     if (status == DQS_OK && env)
         status = config_set_env(config, env, error);
     if (status != DQS_OK) {
@@ -258,6 +276,7 @@ dqs_status config_clone(struct config **out, const struct config *from, dqs_erro
     memcpy(config->env_name, from->env_name, sizeof config->env_name);
     memcpy(config->preset, from->preset, sizeof config->preset);
     memcpy(config->is_set, from->is_set, (size_t)from->rows * sizeof *from->is_set);
+    memcpy(config->text, from->text, (size_t)from->rows * sizeof *from->text);
     config->standard.run = from->standard.run;
     config->value.run = from->value.run;
     memcpy(config->standard.algo, from->standard.algo, from->algo->options_size);
@@ -298,9 +317,7 @@ dqs_status config_set_algo(struct config *config, const struct algo *algo, dqs_e
                         config->algo->name);
     config->is_set = NULL;
     drop_algo(config);
-    dqs_status status = take_algo(config, algo, error);
-    for (int i = 0; i < own && config->is_set; i++)
-        config->is_set[i] = old[i];
+    dqs_status status = take_algo(config, algo, old, error);
     free(old);
     return status;
 }
@@ -408,6 +425,18 @@ const char *config_get(const struct config *config, const char *key)
     return config->text[index].value;
 }
 
+/* Where the value comes from: the option's own source holds for its own standard alone. */
+static void describe_source(const struct config *config, const struct option *row, struct config_text *text)
+{
+    if (strcmp(text->value, text->standard) != 0)
+        snprintf(text->source, sizeof text->source, "set");
+    else if (text->from_preset)
+        snprintf(text->source, sizeof text->source, "preset %s%s%s", config->preset, text->for_env ? ", " : "",
+                 text->for_env ? text->for_env : "");
+    else
+        snprintf(text->source, sizeof text->source, "%s", row->source);
+}
+
 bool config_describe(const struct config *config, int index, dqs_option_info *info)
 {
     void *options, *standard;
@@ -419,13 +448,14 @@ bool config_describe(const struct config *config, int index, dqs_option_info *in
     option_get(row, options, text->value, OPTION_TEXT_SIZE);
     option_get(row, standard, text->standard, OPTION_TEXT_SIZE);
     option_range(row, text->range, OPTION_TEXT_SIZE);
+    describe_source(config, row, text);
     *info = (dqs_option_info){.key = row->key,
                               .type = option_type_name(row->type),
                               .value = text->value,
                               .preset_default = text->standard,
                               .range = text->range,
                               .doc = row->doc,
-                              .source = row->source,
+                              .source = text->source,
                               .group = options == (void *)&config->value.run ? "run" : config->algo->name};
     return true;
 }

@@ -56,6 +56,8 @@ dqs_status config_set_env(struct config *config, const dqs_env_type *type, dqs_e
 /* An environment of which only the name and whether it ends are known; `env` stays NULL. */
 dqs_status config_name_env(struct config *config, const char *name, bool endless, dqs_error *error);
 dqs_status config_preset(struct config *config, const char *preset, dqs_error *error);
+/* "default" first; NULL past the last. */
+const char *config_preset_name(const struct algo *algo, int index);
 /* Also takes `preset`. A mistyped key gets the nearest known one in the message. */
 dqs_status config_set(struct config *config, const char *key, const char *value, dqs_error *error);
 /* Also knows `env`, `algo` and `preset`. NULL if there is no such key; valid until the next set. */

@@ -3,6 +3,7 @@
 #include "config.h"
 #include "env.h"
 #include "file.h"
+#include "text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,17 @@ static dqs_status apply(struct config *config, const struct settings *s, const c
     return DQS_OK;
 }
 
+/* A record has every option there was. What it lacks came later: it is at its standard, whatever today's preset has. */
+static dqs_status set_unmentioned(struct config *config, const struct settings *s, dqs_error *error)
+{
+    const struct option *row;
+    void *options;
+    for (int i = 0; (row = config_row(config, &config->value, i, &options)); i++)
+        if (!find_setting(s, row->key))
+            TRY(config_set(config, row->key, row->standard, error));
+    return DQS_OK;
+}
+
 dqs_status config_read(struct config *config, const char *text, size_t size, const char *label,
                        dqs_error *error)
 {
@@ -197,6 +209,8 @@ dqs_status config_read(struct config *config, const char *text, size_t size, con
     dqs_status status = read_settings(&s, text, size, label, error);
     if (status == DQS_OK)
         status = apply(config, &s, label, error);
+    if (status == DQS_OK && find_setting(&s, RECORDED "version")) /* a run's own config.yaml */
+        status = set_unmentioned(config, &s, error);
     free(s.list);
     return status;
 }
@@ -220,17 +234,6 @@ dqs_status config_read_file(struct config *config, const char *path, dqs_error *
     dqs_status status = config_read(config, text, size, path, error);
     free(text);
     return status;
-}
-
-/* A record has every option there was. What it lacks came later: it is at its standard, whatever today's preset has. */
-static dqs_status set_unmentioned(struct config *config, const struct settings *s, dqs_error *error)
-{
-    const struct option *row;
-    void *options;
-    for (int i = 0; (row = config_row(config, &config->value, i, &options)); i++)
-        if (!find_setting(s, row->key))
-            TRY(config_set(config, row->key, row->standard, error));
-    return DQS_OK;
 }
 
 static dqs_status from_settings(struct config **out, struct settings *s, const char *label,
@@ -272,21 +275,10 @@ dqs_status config_from_yaml(struct config **out, const char *text, size_t size, 
 
 /* ---------------------------------------------------------------- configuration to text */
 
-static void write_quoted(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 static void write_pair(FILE *out, const char *prefix, const char *key, const char *value)
 {
     fprintf(out, "%s%s: ", prefix, key);
-    write_quoted(out, value);
+    text_put_quoted(out, value, strlen(value));
     fputc('\n', out);
 }
 

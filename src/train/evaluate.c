@@ -35,24 +35,16 @@ void evaluate_free(struct evaluator *evaluator)
     arena_free(&arena);
 }
 
-/* Of a stream apart from that of training, also where eval_seed equals seed. */
-static uint64_t batch_seed(long eval_seed)
-{
-    struct rng rng;
-    rng_seed(&rng, (uint64_t)eval_seed, RNG_EVAL_ENV);
-    return rng_word64(&rng);
-}
-
 static dqs_status prepare(struct run *run, int episodes, dqs_error *error)
 {
-    uint64_t seed = batch_seed(run->options->eval_seed);
+    uint64_t seed = rng_evaluation_seed((uint64_t)run->options->eval_seed);
     if (run->evaluator && run->evaluator->envs->n == episodes && run->evaluator->envs->seed == seed)
         return DQS_OK;
     evaluate_free(run->evaluator);
     run->evaluator = NULL;
     const dqs_spec *spec = &run->envs->spec;
     size_t n = (size_t)episodes, d = (size_t)spec->obs_dim, a = (size_t)spec->act_dim;
-    size_t stride = (size_t)(spec->max_steps > 0 ? spec->max_steps : EVALUATE_STEPS) + 1;
+    size_t stride = (size_t)(spec->max_steps > 0 ? spec->max_steps : DQS_LONGEST_EPISODE) + 1;
     if (n * stride > TRACE_LIMIT / sizeof(float) / d)
         return fail(error, DQS_E_MEMORY,
                     "evaluation: the trace of %d episodes needs more than 4 GiB; ask for fewer", episodes);

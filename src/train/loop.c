@@ -35,7 +35,7 @@ static dqs_status update(struct run *run, dqs_error *error)
     while (!run_updated(run) && run->algo->update_due(run->self)) {
         run->algo->update(run->self, &run->log);
         run->count.updates++;
-        TRY(watch_losses(run, error));
+        TRY(log_check_losses(&run->log, run->count.updates, error));
     }
     return DQS_OK;
 }

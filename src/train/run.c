@@ -8,6 +8,7 @@
 #include "loop.h"
 #include "number.h"
 #include "watch.h"
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -94,17 +95,12 @@ dqs_status run_check_numbers(struct run *run, dqs_error *error)
 
 /* ---------------------------------------------------------------- saving */
 
-/* act_dim numbers with blanks between, malloc'd; the same for every task that has no bounds of its own. */
-static char *bounds_text(const float *bounds, float otherwise, int n)
+static dqs_status refuse_shown(const struct run *run, dqs_error *error)
 {
-    char *text = calloc((size_t)n, NUMBER_TEXT_SIZE + 1), *at = text;
-    for (int i = 0; text && i < n; i++) {
-        if (i > 0)
-            *at++ = ' ';
-        number_write_float(at, bounds ? bounds[i] : otherwise);
-        at += strlen(at);
-    }
-    return text;
+    if (run->shows_policy)
+        return fail(error, DQS_E_USAGE, "%.300s: shows the policy of another file; resume the run to go on with it",
+                    run->dir);
+    return DQS_OK;
 }
 
 static dqs_status save(struct run *run, const char *file, int kinds, dqs_error *error)
@@ -120,8 +116,8 @@ static dqs_status save(struct run *run, const char *file, int kinds, dqs_error *
     run_progress(run, &progress);
     number_write(text[6], progress.seconds);
     number_write(text[7], progress.eval_mean);
-    char *yaml = config_write(run->config, NULL), *low = bounds_text(spec->act_low, -1, spec->act_dim),
-         *high = bounds_text(spec->act_high, 1, spec->act_dim);
+    char *yaml = config_write(run->config, NULL), *low = number_write_floats(spec->act_low, -1, spec->act_dim),
+         *high = number_write_floats(spec->act_high, 1, spec->act_dim);
     if (!yaml || !low || !high) {
         free(yaml);
         free(low);
@@ -159,6 +155,7 @@ dqs_status run_save_policy(struct run *run, const char *file, dqs_error *error)
 
 dqs_status run_save(struct run *run, dqs_error *error)
 {
+    TRY(refuse_shown(run, error));
     env_batch_capture(run->envs);
     TRY(run_check_numbers(run, error));
     TRY(save(run, "checkpoint.safetensors", CHECKPOINT_ALL, error));
@@ -233,10 +230,7 @@ static dqs_status build(struct run **out, struct config *config, dqs_error *erro
     run->algo = config->algo;
     if (!config->env)
         return fail(error, DQS_E_USAGE, "run: no environment chosen; `dqs envs` lists them");
-    long threads = run->options->threads > 0 ? run->options->threads : sysconf(_SC_NPROCESSORS_ONLN);
-    run->compute = compute_create((int)(threads > 0 ? threads : 1), run->options->kernels, error);
-    if (!run->compute)
-        return error && error->status != DQS_OK ? error->status : DQS_E_OPTION;
+    TRY(compute_create(&run->compute, (int)run->options->threads, run->options->kernels, error));
     TRY(env_batch_create(&run->envs, &run->arena, config->env, run->options->env_options,
                          (int)run->options->n_envs, (uint64_t)run->options->seed, run->compute->pool, error));
     return build_learner(run, error);
@@ -409,7 +403,8 @@ static dqs_status lengthen(struct run *run, const char *done, dqs_error *error)
 {
     if (file_exists(done))
         TRY(run_save(run, error));
-    remove(done);
+    if (remove(done) != 0 && file_exists(done)) /* one that stays would make the longer run look finished */
+        return fail(error, DQS_E_IO, "%.300s: cannot be removed: %s", done, strerror(errno));
     return DQS_OK;
 }
 
@@ -462,6 +457,19 @@ dqs_status run_resume(struct run **out, const char *dir, const struct algo *algo
     if (status == DQS_OK)
         status = reopen(run, steps > 0, error);
     return hand_over(out, run, status);
+}
+
+dqs_status run_show_policy(struct run *run, const char *path, dqs_error *error)
+{
+    struct safetensors file;
+    TRY(safetensors_open(path, &file, error));
+    run->shows_policy = true;
+    dqs_status status = checkpoint_restore(&file, path, run->parts, VISIT_POLICY, error);
+    const char *step = safetensors_metadata(&file, "step");
+    if (status == DQS_OK && step)
+        (void)number_read_long(step, &run->count.step);
+    safetensors_close(&file);
+    return status;
 }
 
 void run_free(struct run *run)
@@ -523,6 +531,7 @@ dqs_status run_train(struct run *run, long n, dqs_error *error)
 {
     dqs_error inner = {0};
     char done[RUN_PATH_SIZE];
+    TRY(refuse_shown(run, error));
     run_path(run, done, "DONE");
     long left = run->options->steps - run->count.step;
     if (run_done(run) && file_exists(done))

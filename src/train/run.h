@@ -51,6 +51,7 @@ struct run {
     int lock;
     struct metrics *metrics;
 
+    bool shows_policy; /* of another file: to be evaluated, not to go on with */
     atomic_bool stop;
     run_watcher *watcher;
     void *watcher_user;
@@ -70,6 +71,8 @@ dqs_status run_check(const struct config *config, dqs_error *error);
  * recorded. */
 dqs_status run_resume(struct run **run, const char *dir, const struct algo *algo, const dqs_env_type *env,
                       long steps, long threads, dqs_error *error);
+/* Puts the policy of a file in the place of the run's own, and its step: for evaluations alone. */
+dqs_status run_show_policy(struct run *run, const char *path, dqs_error *error);
 void run_free(struct run *run); /* does not save */
 
 /* At most n more steps, n < 0: all that are left. DQS_STOPPED, saved, after run_stop. */

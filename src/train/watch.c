@@ -3,21 +3,13 @@
 #include "clock.h"
 #include "evaluate.h"
 #include "file.h"
+#include "number.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define WATCH_SECONDS 0.1 /* between calls of the watcher */
 #define SPEED_SECONDS 5.0
-
-dqs_status watch_losses(struct run *run, dqs_error *error)
-{
-    for (int i = 0; i < run->log.count; i++)
-        if (!isfinite(run->log.rows[i].sum) && strncmp(run->log.rows[i].name, "train/", 6) == 0)
-            return fail(error, DQS_E_NUMERIC, "%s became %g in update %ld; try a smaller learning rate",
-                        run->log.rows[i].name, run->log.rows[i].sum, run->count.updates);
-    return DQS_OK;
-}
 
 dqs_status watch_log(struct run *run, dqs_error *error)
 {
@@ -93,7 +85,7 @@ dqs_status watch_progress(struct run *run, dqs_error *error)
 dqs_status watch_final(struct run *run, dqs_error *error)
 {
     dqs_evaluation evaluation;
-    char path[RUN_PATH_SIZE], text[200];
+    char path[RUN_PATH_SIZE], text[200], mean[NUMBER_TEXT_SIZE], std[NUMBER_TEXT_SIZE];
     if (run->log.count > 0) /* what was logged since the last row */
         TRY(watch_log(run, error));
     /* The checkpoint is written first: a run that is made longer goes on from it as if this evaluation had
@@ -103,8 +95,10 @@ dqs_status watch_final(struct run *run, dqs_error *error)
     TRY(metrics_write_evaluation(run->metrics, &evaluation, error));
     TRY(evaluate_write_trace(run, error));
     run_path(run, path, "DONE");
-    snprintf(text, sizeof text, "steps: %ld\nepisodes: %d\neval_mean: %.17g\neval_std: %.17g\n",
-             run->count.step, evaluation.episodes, evaluation.mean, evaluation.std);
+    number_write(mean, evaluation.mean);
+    number_write(std, evaluation.std);
+    snprintf(text, sizeof text, "steps: %ld\nepisodes: %d\neval_mean: %s\neval_std: %s\n", run->count.step,
+             evaluation.episodes, mean, std);
     TRY(file_write_text(path, text, error));
     tell(run, &evaluation);
     return DQS_OK;

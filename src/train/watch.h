@@ -4,7 +4,6 @@
 
 #include "run.h"
 
-dqs_status watch_losses(struct run *run, dqs_error *error); /* after every update: a bad loss stops the run */
 dqs_status watch_evaluation(struct run *run, dqs_error *error); /* and keeps the best policy */
 dqs_status watch_log(struct run *run, dqs_error *error); /* a row of progress.csv; looks for bad numbers */
 dqs_status watch_progress(struct run *run,
