@@ -159,14 +159,15 @@ static void estimate_scores(struct dqs *q)
     rng_ticket(&q->rng_score);
 }
 
-/* [DEV] Each state gets its own T within T_spread of the current one, so that the network learns to be conditioned. */
+/* [DEV] Each state gets its own T, from the coldest that is asked for to the hottest, so that the network learns to be
+ * conditioned. */
 static void spread_temperatures(struct dqs *q)
 {
     int B = (int)q->o.batch;
-    double T = q->temperature.T, width = log(q->o.T_spread);
+    double T = q->temperature.T, hot = log(q->o.T_spread), cold = fmin(-hot, log(q->o.T_target));
     q->setup.compute->k->uniforms(q->log_T, (size_t)B, q->rng_score.key, rng_ticket(&q->rng_score), 0);
     for (int r = 0; r < B; r++) {
-        double own = T * exp(width * (2 * q->log_T[r] - 1));
+        double own = T * exp(cold + (hot - cold) * q->log_T[r]);
         q->log_T[r] = (float)seen_T(q, own);
         q->energy.inverse_T[r] = (float)(1 / own);
     }
@@ -232,13 +233,14 @@ static void dqs_update(void *self, struct log_sink *log)
     log_phase(log, "sample");
     experience_sample(e);
 
-    /* Target values Q^ = r + gamma Q_thetabar(s', a'), a' ~ pi_phi(s'). Nobody looks at a' where gamma is 0. */
+    /* Target values Q^ = r + gamma Q_thetabar(s', a'), a' ~ pi_phi(s'). Nobody looks at a' where gamma is 0.
+     * [DEV] T_target < 1: values are of a colder policy than the one that explores. */
     log_phase(log, "policy");
     double accepted = 0;
     struct policy_draw next = {
         .noise = 1, .particles = (int)q->o.particles_target, .corrector = (int)q->o.corrector_target};
     if (q->o.gamma > 0 || from_policy)
-        accepted = draw(q, e->a_next, e->s_next, B, q->temperature.T, next, &e->rng_noise);
+        accepted = draw(q, e->a_next, e->s_next, B, q->o.T_target * q->temperature.T, next, &e->rng_noise);
     log_phase(log, "target");
     join_rows(e->x_next, e->s_next, e->features.dim, e->a_next, d, B);
     td_target(compute, &q->critics, e->y, e->batch.reward, e->batch.discount, e->x_next, B,

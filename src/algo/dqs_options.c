@@ -58,6 +58,8 @@ const struct option dqs_option_table[] = {
     REAL(T_lr, "0.02", 1e-6, 1, "speed of log T for temperature=auto", "measured"),
     REAL(T_spread, "1", 1, 100,
          "the score network learns T within this factor, so that T can be chosen later", "measured"),
+    REAL(T_target, "1", 0.001, 1, "share of T at which the actions in value targets are drawn; the network learns T from there on",
+         "off"),
     CHOICE(T_input, "relative", "absolute relative", "the network sees log T, or log of T over the current T",
            "measured"),
     /* acting */
@@ -110,7 +112,7 @@ const struct option dqs_option_table[] = {
     "sigma_max=1 temperature=relative kappa=0.05 T_floor=0.001 T_ceiling=1e6 "                       \
     "corrector=8 corrector_target=3 corrector_step=0.3 noised=policy "                               \
     "batch=256 updates_per_step=1 particles=1 average=0 eval_particles=0 eval_choice=softmax "       \
-    "lr_critic=3e-4 bound_values=false "
+    "lr_critic=3e-4 bound_values=false T_target=1 "
 /* Rewards down to -1000 are beyond what Adam reaches in small steps; T is in units of the scaled reward, so T = 0.02 is T = 1. */
 #define GMM                                                                                         \
     "gamma=0 temperature=fixed reward_scale=0.02 T=0.02 huber=0.04 lr_critic=1e-3 critic_hidden=3 " \
@@ -127,8 +129,8 @@ const struct option_preset dqs_preset_table[] = {
      "temperature=fixed T=0.05 T_input=absolute target_critics=min energy_critics=min lr_critic=3e-4 "
      "lr_actor=3e-4 corrector=0 "
      "corrector_target=0"},
-    {"paper", "maze", "temperature=anneal T=10 T_end=1 T_steps=250000"},
-    {"paper", "maze-small", "temperature=anneal T=10 T_end=1 T_steps=250000"},
+    {"paper", "maze", "steps=250000 temperature=anneal T=10 T_end=1 T_steps=250000"},
+    {"paper", "maze-small", "temperature=anneal T=10 T_end=1 T_steps=0"},
     {"paper", "gmm", "gamma=0 T=1 warmup=1000"},
     {"paper", "pendulum", "warmup=1000"},
     /* What is known of the authors' code. */
@@ -140,8 +142,8 @@ const struct option_preset dqs_preset_table[] = {
      "noised=buffer temperature=fixed T=0.05 T_input=absolute target_critics=min energy_critics=min "
      "lr_critic=3e-4 lr_actor=3e-4 "
      "corrector=0 corrector_target=0"},
-    {"authors", "maze", "temperature=anneal T=10 T_end=1 T_steps=250000"},
-    {"authors", "maze-small", "temperature=anneal T=10 T_end=1 T_steps=250000"},
+    {"authors", "maze", "steps=250000 temperature=anneal T=10 T_end=1 T_steps=250000"},
+    {"authors", "maze-small", "temperature=anneal T=10 T_end=1 T_steps=0"},
     {"authors", "gmm", "gamma=0 T=1 warmup=1000"},
     {"authors", "pendulum", "warmup=1000"},
     /* The best measured here. The row of all tasks is made for control: small networks that learn four times a step do
@@ -149,12 +151,13 @@ const struct option_preset dqs_preset_table[] = {
      * where the network has learned (clip), and T follows the spread of the values, which grows fortyfold on some tasks, up
      * to 0.03: warm enough to explore while they are flat, sharper and sharper afterwards. Next to nothing holds it up: where
      * rewards are rare the spread is a thousandth, and any T above it is a uniform policy. Values stay within what rewards can
-     * add up to, or they feed on themselves where a task is nearly solved. What is evaluated is not that exploration but
+     * add up to, or they feed on themselves where a task is nearly solved, and are those of a policy at a fifth of T: the noise
+     * that explores is not what will act in the end. What is evaluated is not that exploration but
      * the best of 32 samples of the averaged networks. */
     {"default", NULL,
      "critic_width=128 score_width=128 batch=128 updates_per_step=4 particles=8 lr_critic=1e-3 squash=clip "
-     "temperature=relative kappa=0.3 T_floor=1e-6 T_ceiling=0.03 bound_values=true average=0.0003 "
-     "eval_particles=32 eval_choice=best"},
+     "temperature=relative kappa=0.3 T_floor=1e-6 T_ceiling=0.03 T_target=0.2 bound_values=true "
+     "average=0.0003 eval_particles=32 eval_choice=best"},
     {"default", "gmm",
      BOX GMM "warmup=1000 noised=buffer corrector=10 T_spread=3.3 steps=20000 final_episodes=5000"},
     {"default", "maze", BOX MAZE "T_spread=3.3 steps=100000"},

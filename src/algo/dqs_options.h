@@ -21,7 +21,7 @@ struct dqs_options {
     double sigma_low, mode_width, score_clip, sigma_min, sigma_max, score_gain;
     /* temperature */
     int temperature, T_input;
-    double T, T_end, kappa, kappa_end, T_floor, T_ceiling, entropy_target, T_lr, T_spread;
+    double T, T_end, kappa, kappa_end, T_floor, T_ceiling, entropy_target, T_lr, T_spread, T_target;
     long T_steps;
     /* acting */
     long particles, particles_target, corrector, corrector_target, eval_particles;
