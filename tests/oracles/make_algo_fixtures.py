@@ -207,7 +207,7 @@ class Update:
     def draw(self, s):
         """Reverse diffusion from N(0, h(1))."""
         o, B, N = self.o, len(s), self.o["N"]
-        T, ratio = torch.full((B,), o["T"]), o["sigma_max"] / o["sigma_min"]
+        T, ratio = torch.full((B,), o["T_target"] * o["T"]), o["sigma_max"] / o["sigma_min"]
         x = normals(TARGET, 0, B * ACT).reshape(B, ACT) * self.h(torch.tensor(1.0)).sqrt()
         for n in range(N):
             t, z = torch.tensor(1 - n / N), normals(TARGET, 1 + n, B * ACT).reshape(B, ACT)
@@ -324,7 +324,9 @@ class Update:
         tau = (torch.arange(B) + uniforms(SCORE, 0, B)) / B
         h = self.h(tau)
         a_tau = a0 + h.sqrt()[:, None] * normals(SCORE, 1, B * ACT).reshape(B, ACT)
-        T = o["T"] * o["T_spread"] ** (2 * uniforms(SCORE, 2, B) - 1)
+        hot = np.log(o["T_spread"])
+        cold = min(-hot, np.log(o["T_target"]))
+        T = o["T"] * torch.exp(cold + (hot - cold) * uniforms(SCORE, 2, B))
         per_state = ((o["K"] + 1) // 2 * ACT + 3) // 4 * 4
         if o["estimator"] == "shifted":
             S, ess = self.shifted_scores(own_s, a_tau, h, T, uniforms(SCORE, 3, B * per_state))
@@ -379,6 +381,7 @@ COMMON = dict(
     kappa=0.05,
     sigma_max=1.0,
     T_spread=1.0,
+    T_target=1.0,
     K=8,
     N=4,
 )
@@ -431,6 +434,7 @@ CLIP = dict(
     temperature="fixed",
     T=0.05,
     T_spread=1.0,
+    T_target=0.2,
     score_activation="relu",
     score_residual="true",
     obs_octaves=0,
