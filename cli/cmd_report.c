@@ -93,7 +93,7 @@ static bool read_forms(struct request *r)
 
 static bool understand(struct request *r)
 {
-    long repetitions = REPORT_REPETITIONS;
+    long repetitions = STATS_REPETITIONS;
     if (r->repetitions && !args_long("--bootstrap", r->repetitions, 100, 1000000, &repetitions))
         return false;
     r->choice.repetitions = (int)repetitions;

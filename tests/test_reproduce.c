@@ -242,12 +242,12 @@ static void one_seed_has_an_interval_of_no_width(void **state)
 {
     (void)state;
     const double three[] = {1, 2, 6};
-    struct stats_interval i = reproduce_mean(three, 1);
+    struct stats_interval i = stats_mean_interval(three, 1, STATS_REPETITIONS);
     assert_true(i.value == 1 && i.low == 1 && i.high == 1);
-    i = reproduce_mean(three, 3);
+    i = stats_mean_interval(three, 3, STATS_REPETITIONS);
     assert_true(i.value == 3 && i.low == 1 &&
                 i.high == 6); /* 1/27 of the draws are all alike, more than 2.5 % */
-    i = reproduce_mean(three, 0);
+    i = stats_mean_interval(three, 0, STATS_REPETITIONS);
     assert_true(isnan(i.low));
 }
 

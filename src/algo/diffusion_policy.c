@@ -297,6 +297,15 @@ static void fill_fit_rows(void *context, int tile, int thread)
     }
 }
 
+/* squash=clip: the sampler takes every denoised action x + h S into the box. Where prediction and target end at the same wall
+ * there is nothing left to learn; without this the walls, whose scores grow like one over the noise, make most of the loss. */
+static double clipped_error(float y, float S, float x, float h, double scale)
+{
+    float predicted = into_box(x + h * (float)(y * scale)), meant = into_box(x + h * S);
+    bool same_wall = predicted == meant && fabsf(meant) == 1;
+    return same_wall ? 0 : y - (meant - x) / h / scale;
+}
+
 double policy_fit(struct diffusion_policy *p, const float *features, const float *x, const float *tau,
                   const float *h, const float *log_T, const float *S, int rows, bool lambda_weight)
 {
@@ -310,8 +319,8 @@ double policy_fit(struct diffusion_policy *p, const float *features, const float
         double scale = policy_score_scale(p, h[r]);
         double weight = lambda_weight ? (h[r] + 1e-3) * scale * scale : 1;
         for (int i = r * d; i < (r + 1) * d; i++) {
-            float target = p->o.squash == SQUASH_CLIP ? score_into_box(S[i], x[i], h[r]) : S[i];
-            double error = p->y[i] - target / scale;
+            double error = p->o.squash == SQUASH_CLIP ? clipped_error(p->y[i], S[i], x[i], h[r], scale)
+                                                      : p->y[i] - S[i] / scale;
             loss += weight * error * error;
             p->dy[i] = (float)(2 * weight * error / (rows * d));
         }

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPETITIONS 10000
-#define SEED 6 /* of the bootstrap: the same numbers at every call */
-
 static const char *keep(struct ablation *a, const char *text)
 {
     return strcpy(arena_new(&a->arena, char, strlen(text) + 1), text);
@@ -92,23 +89,11 @@ static void join_curves(struct ablation *a, struct ablate_value *v, const struct
 
 /* ---------------------------------------------------------------- values */
 
-static void mean_only(double *out, const struct stats_scores *sets, const void *context, double *scratch)
-{
-    (void)context;
-    (void)scratch;
-    *out = stats_task_mean(sets);
-}
-
 static void sum_up(const double *values, int n, double *mean, double *std, struct stats_interval *interval)
 {
-    *mean = *std = NAN;
-    *interval = (struct stats_interval){NAN, NAN, NAN};
-    if (n == 0)
-        return;
-    struct stats_scores one = {1, &n, values};
-    *mean = stats_mean(values, n);
+    *mean = n > 0 ? stats_mean(values, n) : NAN;
     *std = stats_std(values, n);
-    stats_bootstrap(interval, 1, &one, 1, mean_only, NULL, REPETITIONS, SEED);
+    *interval = stats_mean_interval(values, n, STATS_REPETITIONS);
 }
 
 static const struct collection_run *find_run(const struct collection *c, const char *folder)

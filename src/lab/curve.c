@@ -91,13 +91,6 @@ static int join_steps(double *x, const struct seed_curve *seeds, int n_seeds)
     return kept;
 }
 
-static void mean_of_seeds(double *out, const struct stats_scores *sets, const void *context, double *scratch)
-{
-    (void)context;
-    (void)scratch;
-    *out = stats_mean(sets->values, sets->count[0]);
-}
-
 static void measure(struct curve *v, int i, const double *y, int n, enum curve_band band)
 {
     double sum = 0;
@@ -110,9 +103,7 @@ static void measure(struct curve *v, int i, const double *y, int n, enum curve_b
     if (n < v->seeds || n < 2 || band == CURVE_NO_BAND)
         return;
     if (band == CURVE_CI) { /* the same resamples at every x: the band does not shake */
-        const struct stats_scores seeds = {1, &n, y};
-        struct stats_interval interval;
-        stats_bootstrap(&interval, 1, &seeds, 1, mean_of_seeds, NULL, RESAMPLES, 0);
+        struct stats_interval interval = stats_mean_interval(y, n, RESAMPLES);
         range = (struct chart_range){interval.low, interval.high};
     }
     v->low[i] = range.low;

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#define SEED 0 /* of the bootstrap: the same files give the same report */
 
 static const long standard_budgets[] = {100000, 250000};
 const char *const report_measures[REPORT_MEASURES] = {"IQM", "median", "mean", "optimality gap"};
@@ -41,13 +40,6 @@ static long episodes_at(const struct collection_run *run, int row)
     return episodes && episodes[row] >= 1 && episodes[row] < 1e9 ? (long)episodes[row] : 0;
 }
 
-static void mean_only(double *out, const struct stats_scores *sets, const void *context, double *scratch)
-{
-    (void)context;
-    (void)scratch;
-    *out = stats_task_mean(sets);
-}
-
 static void fill_cell(struct report *report, struct report_cell *cell, const struct collection_cell *runs,
                       long steps)
 {
@@ -71,29 +63,30 @@ static void fill_cell(struct report *report, struct report_cell *cell, const str
     cell->interval = (struct stats_interval){NAN, NAN, NAN};
     if (cell->n == 0)
         return;
-    struct stats_scores one = {1, &cell->n, scores};
     cell->mean = stats_mean(scores, cell->n);
     cell->std = stats_std(scores, cell->n);
     cell->hours = hours / cell->n;
-    stats_bootstrap(&cell->interval, 1, &one, 1, mean_only, NULL, report->choice.repetitions, SEED);
+    cell->interval = stats_mean_interval(scores, cell->n, report->choice.repetitions);
 }
 
-/* The best of a row, and those that are not below it by more than its standard deviation. Alone, none is best. */
 static void mark_best(const struct report *report, const struct report_budget *budget, int task)
 {
-    const struct report_cell *best = NULL;
-    int n = 0;
-    for (int m = 0; m < report->collection->n_methods; m++) {
+    int n = report->collection->n_methods;
+    struct arena arena = {0};
+    double *means = arena_new(&arena, double, 2 * n), *stds = means + n;
+    bool *best = arena_new(&arena, bool, 2 * n), *close = best + n;
+    for (int m = 0; m < n; m++) {
         const struct report_cell *cell = report_cell(report, budget, task, m);
-        n += cell->n > 0;
-        if (cell->n > 0 && (!best || cell->mean > best->mean))
-            best = cell;
+        means[m] = cell->mean; /* not-a-number where there is no run */
+        stds[m] = cell->std;
     }
-    for (int m = 0; n > 1 && m < report->collection->n_methods; m++) {
+    stats_mark_best(means, stds, n, best, close);
+    for (int m = 0; m < n; m++) {
         struct report_cell *cell = cell_at(report, budget, task, m);
-        cell->best = cell->n > 0 && cell->mean == best->mean;
-        cell->close = cell->n > 0 && !cell->best && cell->mean >= best->mean - best->std;
+        cell->best = best[m];
+        cell->close = close[m];
     }
+    arena_free(&arena);
 }
 
 static void fill_budget(struct report *report, struct report_budget *budget)
@@ -155,7 +148,7 @@ static void aggregate(struct report *report, struct report_aggregate *out, const
     if (out->n_tasks == 0)
         return;
     stats_bootstrap(all, REPORT_MEASURES + REPORT_TAUS, &scores, 1, all_measures, NULL,
-                    report->choice.repetitions, SEED);
+                    report->choice.repetitions, STATS_SEED);
     memcpy(out->measures, all, sizeof out->measures);
     memcpy(out->profile, all + REPORT_MEASURES, sizeof out->profile);
 }
@@ -247,7 +240,7 @@ static void fill_improvements(struct report *report, struct report_budget *budge
         struct stats_scores sets[] = {gather(report, budget, x, both, false),
                                       gather(report, budget, y, both, false)};
         *one = (struct report_improvement){.x = x, .y = y, .n_tasks = n};
-        stats_bootstrap(&one->interval, 1, sets, 2, improvement, NULL, report->choice.repetitions, SEED);
+        stats_bootstrap(&one->interval, 1, sets, 2, improvement, NULL, report->choice.repetitions, STATS_SEED);
     }
 }
 
@@ -321,7 +314,7 @@ dqs_status report_make(struct report *report, const struct collection *collectio
     if (!report->choice.against)
         report->choice.against = "paper";
     if (report->choice.repetitions <= 0)
-        report->choice.repetitions = REPORT_REPETITIONS;
+        report->choice.repetitions = STATS_REPETITIONS;
     TRY(find_against(report, error));
     bool standard = choice->n_budgets == 0;
     int n = standard ? 2 : choice->n_budgets;

@@ -10,7 +10,6 @@
 #include "verdict.h"
 
 #define REPORT_BUDGETS 16
-#define REPORT_REPETITIONS 10000
 #define REPORT_TAUS 21 /* of the profile: 0, 0.05, ..., 1 */
 
 struct report_choice {
@@ -19,7 +18,7 @@ struct report_choice {
     /* NULL: "paper", the paper's numbers for each algorithm; or a method of the collection, by label; or one of
      * published_rows, by name. */
     const char *against;
-    int repetitions; /* of the bootstrap; 0: REPORT_REPETITIONS */
+    int repetitions; /* of the bootstrap; 0: STATS_REPETITIONS */
 };
 
 /* A method on a task after so many steps. */

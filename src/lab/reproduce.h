@@ -115,8 +115,6 @@ struct reproduce_verdict *reproduce_add(struct reproduction *r, const char *task
 void reproduce_claim(struct reproduce_verdict *v, const struct stats_interval *ours, double above,
                      double below, int seeds);
 void reproduce_say(struct reproduce_verdict *v, const char *word, int seeds);
-/* The interval of the mean over seeds. */
-struct stats_interval reproduce_mean(const double *values, int n);
 /* "100k", "1234" */
 const char *reproduce_steps(struct reproduction *r, long steps);
 void reproduce_tell_ppo(struct reproduction *r); /* what its steps are, if it is there */

@@ -83,27 +83,25 @@ static void fill(struct page *p, int task, int method)
         scores[cell->n] = plot_column(&run->evaluations, "mean_reward")[row];
         put_score(p, run, row, count, scores[cell->n++]);
     }
-    cell->interval = reproduce_mean(scores, cell->n);
+    cell->interval = stats_mean_interval(scores, cell->n, STATS_REPETITIONS);
     cell->mean = cell->n ? stats_mean(scores, cell->n) : NAN;
     cell->std = cell->n > 1 ? stats_std(scores, cell->n) : NAN;
     p->filled += cell->n > 0;
 }
 
-/* As in the paper: the highest mean of the row, and those not below it by more than its standard deviation. */
 static void mark_row(struct page *p, int task)
 {
-    const struct cell *best = NULL;
-    int n = 0;
-    for (int m = 0; m < p->r->view.n_methods; m++) {
-        const struct cell *cell = cell_at(p, task, m);
-        n += cell->n > 0;
-        if (cell->n > 0 && (!best || cell->mean > best->mean))
-            best = cell;
+    int n = p->r->view.n_methods;
+    double *means = arena_new(&p->r->arena, double, 2 * n), *stds = means + n;
+    bool *best = arena_new(&p->r->arena, bool, 2 * n), *close = best + n;
+    for (int m = 0; m < n; m++) {
+        means[m] = cell_at(p, task, m)->mean;
+        stds[m] = cell_at(p, task, m)->std;
     }
-    for (int m = 0; n > 1 && m < p->r->view.n_methods; m++) {
-        struct cell *cell = cell_at(p, task, m);
-        cell->best = cell == best;
-        cell->close = cell->n > 0 && cell != best && cell->mean >= best->mean - best->std;
+    stats_mark_best(means, stds, n, best, close);
+    for (int m = 0; m < n; m++) {
+        cell_at(p, task, m)->best = best[m];
+        cell_at(p, task, m)->close = close[m];
     }
 }
 

@@ -9,8 +9,6 @@
 
 #define HORIZON 250000.0
 #define DASH "\u2013"
-#define SEED 0
-#define REPETITIONS 10000
 
 /* "On five out of the eight tasks DQS reaches higher reward much faster than competing methods." */
 static const char *const faster[] = {"cheetah-run", "finger-spin", "fish-swim", "reacher-hard", "walker-run"};
@@ -80,13 +78,6 @@ static struct heights take(struct reproduction *r, int task, int method, double 
     return h;
 }
 
-static void lead(double *out, const struct stats_scores *sets, const void *context, double *scratch)
-{
-    (void)context;
-    (void)scratch;
-    *out = stats_mean(sets[0].values, sets[0].count[0]) - stats_mean(sets[1].values, sets[1].count[0]);
-}
-
 static bool is_claimed(const char *task)
 {
     for (size_t i = 0; i < sizeof faster / sizeof *faster; i++)
@@ -125,11 +116,9 @@ static void judge_task(struct reproduction *r, int task, const struct heights *a
                                           name_of(r, rival), reproduce_steps(r, lround(end)));
     if (ours < 0 || rival < 0)
         return;
-    const struct stats_scores sets[] = {{1, &all[ours].n, all[ours].values},
-                                        {1, &all[rival].n, all[rival].values}};
-    struct stats_interval interval;
     int seeds = all[ours].n < all[rival].n ? all[ours].n : all[rival].n;
-    stats_bootstrap(&interval, 1, sets, 2, lead, NULL, REPETITIONS, SEED);
+    struct stats_interval interval =
+        stats_lead_interval(all[ours].values, all[ours].n, all[rival].values, all[rival].n);
     reproduce_claim(v, &interval, 0, 0, seeds);
     if (end < (double)reproduce_least(r, name))
         reproduce_say(v, "no verdict: too few steps", seeds);

@@ -12,8 +12,6 @@
 #define MOST_MODES 30    /* of 40: three quarters are most */
 #define CLEAR_RATIO 1.05 /* of two discrepancies: 5000 samples leave each open by 2 % */
 #define DASH "\u2013"
-#define SEED 0
-#define REPETITIONS 10000
 
 struct sampled { /* a method */
     const struct collection_method *method;
@@ -127,18 +125,11 @@ static void ratio_of_means(double *out, const struct stats_scores *sets, const v
     *out = stats_mean(sets[0].values, sets[0].count[0]) / stats_mean(sets[1].values, sets[1].count[0]);
 }
 
-static void lead_of_means(double *out, const struct stats_scores *sets, const void *context, double *scratch)
-{
-    (void)context;
-    (void)scratch;
-    *out = stats_mean(sets[0].values, sets[0].count[0]) - stats_mean(sets[1].values, sets[1].count[0]);
-}
-
-static struct stats_interval compare(stats_function *function, const double *x, int n, const double *y, int m)
+static struct stats_interval ratio_interval(const double *x, int n, const double *y, int m)
 {
     struct stats_interval interval;
     const struct stats_scores sets[] = {{1, &n, x}, {1, &m, y}};
-    stats_bootstrap(&interval, 1, sets, 2, function, NULL, REPETITIONS, SEED);
+    stats_bootstrap(&interval, 1, sets, 2, ratio_of_means, NULL, STATS_REPETITIONS, STATS_SEED);
     return interval;
 }
 
@@ -176,7 +167,7 @@ static void judge(struct reproduction *r, const struct sampled *all)
     v->measure = "modes covered";
     v->said = "DQS covers most modes";
     v->bound = "30 of 40 modes or more";
-    struct stats_interval modes = dqs ? reproduce_mean(dqs->modes, dqs->n) : nothing;
+    struct stats_interval modes = dqs ? stats_mean_interval(dqs->modes, dqs->n, STATS_REPETITIONS) : nothing;
     reproduce_claim(v, &modes, MOST_MODES - 0.5, MOST_MODES - 0.5, seeds);
     if (dqs && dqs->least_steps < r->item->least_steps)
         reproduce_say(v, "no verdict: too few steps", seeds);
@@ -187,7 +178,7 @@ static void judge(struct reproduction *r, const struct sampled *all)
     v->said = "DQS has a lower MMD than SAC";
     v->bound = "MMD of SAC over MMD of DQS above 1.05";
     struct stats_interval ratio =
-        both ? compare(ratio_of_means, sac->mmd, sac->n, dqs->mmd, dqs->n) : nothing;
+        both ? ratio_interval(sac->mmd, sac->n, dqs->mmd, dqs->n) : nothing;
     reproduce_claim(v, &ratio, CLEAR_RATIO, 1 / CLEAR_RATIO, seeds);
     if (against)
         reproduce_say(v, against, seeds);
@@ -197,7 +188,7 @@ static void judge(struct reproduction *r, const struct sampled *all)
     v->said = "SAC covers fewer modes (in the figure)";
     v->bound = "more modes than SAC";
     struct stats_interval more =
-        both ? compare(lead_of_means, dqs->modes, dqs->n, sac->modes, sac->n) : nothing;
+        both ? stats_lead_interval(dqs->modes, dqs->n, sac->modes, sac->n) : nothing;
     reproduce_claim(v, &more, 0, 0, seeds);
     if (against)
         reproduce_say(v, against, seeds);

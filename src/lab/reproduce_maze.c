@@ -147,7 +147,7 @@ static void judge(struct reproduction *r, const char *task, const struct collect
         kept[i] = claim->keeps(&shares[i]);
         enough = enough && shares[i].step >= reproduce_least(r, task);
     }
-    struct stats_interval interval = reproduce_mean(kept, n);
+    struct stats_interval interval = stats_mean_interval(kept, n, STATS_REPETITIONS);
     reproduce_claim(v, &interval, 0.5, 0.5, n);
     if (n > 0 && !enough)
         reproduce_say(v, "no verdict: too few steps", n);

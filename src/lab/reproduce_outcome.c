@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEED 0 /* of the bootstrap: the same files give the same verdicts */
-#define REPETITIONS 10000
 #define DASH "\u2013"
 
 /* ---------------------------------------------------------------- tools of the judges */
@@ -87,22 +85,6 @@ void reproduce_claim(struct reproduce_verdict *v, const struct stats_interval *o
                       : ours->high < below ? "not reproduced"
                                            : "undecided",
                       seeds);
-}
-
-static void mean_only(double *out, const struct stats_scores *sets, const void *context, double *scratch)
-{
-    (void)context;
-    (void)scratch;
-    *out = stats_mean(sets->values, sets->count[0]);
-}
-
-struct stats_interval reproduce_mean(const double *values, int n)
-{
-    struct stats_interval interval = {NAN, NAN, NAN};
-    const struct stats_scores one = {1, &n, values};
-    if (n > 0)
-        stats_bootstrap(&interval, 1, &one, 1, mean_only, NULL, REPETITIONS, SEED);
-    return interval;
 }
 
 static const char *digits(struct reproduction *r, double value)

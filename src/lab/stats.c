@@ -226,3 +226,49 @@ void stats_bootstrap(struct stats_interval *out, int n_out, const struct stats_s
     }
     arena_free(&arena);
 }
+
+void stats_mean_function(double *out, const struct stats_scores *sets, const void *context, double *scratch)
+{
+    (void)context;
+    (void)scratch;
+    *out = stats_task_mean(sets);
+}
+
+void stats_lead_function(double *out, const struct stats_scores *sets, const void *context, double *scratch)
+{
+    (void)context;
+    (void)scratch;
+    *out = stats_task_mean(&sets[0]) - stats_task_mean(&sets[1]);
+}
+
+struct stats_interval stats_mean_interval(const double *values, int n, int repetitions)
+{
+    struct stats_interval interval = {NAN, NAN, NAN};
+    const struct stats_scores one = {1, &n, values};
+    if (n > 0)
+        stats_bootstrap(&interval, 1, &one, 1, stats_mean_function, NULL, repetitions, STATS_SEED);
+    return interval;
+}
+
+struct stats_interval stats_lead_interval(const double *x, int n, const double *y, int m)
+{
+    struct stats_interval interval = {NAN, NAN, NAN};
+    const struct stats_scores sets[] = {{1, &n, x}, {1, &m, y}};
+    if (n > 0 && m > 0)
+        stats_bootstrap(&interval, 1, sets, 2, stats_lead_function, NULL, STATS_REPETITIONS, STATS_SEED);
+    return interval;
+}
+
+void stats_mark_best(const double *means, const double *stds, int n, bool *best, bool *close)
+{
+    int top = -1, there = 0;
+    for (int i = 0; i < n; i++) {
+        there += !isnan(means[i]);
+        if (!isnan(means[i]) && (top < 0 || means[i] > means[top]))
+            top = i;
+    }
+    for (int i = 0; i < n; i++) {
+        best[i] = there > 1 && means[i] == means[top];
+        close[i] = there > 1 && !best[i] && means[i] >= means[top] - stds[top];
+    }
+}

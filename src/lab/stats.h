@@ -8,6 +8,7 @@
 #define LAB_STATS_H
 
 #include "arena.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Scores of one method: count[t] of them for task t, one task after the other in `values`; at least one task, and at
@@ -51,5 +52,16 @@ typedef void stats_function(double *out, const struct stats_scores *sets, const 
  * that task's own; sets are drawn independently. The same seed gives the same interval. */
 void stats_bootstrap(struct stats_interval *out, int n_out, const struct stats_scores *sets, int n_sets,
                      stats_function *function, const void *context, int repetitions, uint64_t seed);
+#define STATS_REPETITIONS 10000
+#define STATS_SEED 0 /* the same files give the same intervals */
+stats_function stats_mean_function; /* mean of the tasks' means */
+stats_function stats_lead_function; /* how far that of the first set is above that of the second */
+/* Of the mean of n values, and of how far that of x is above that of y; not-a-number if there are none. */
+struct stats_interval stats_mean_interval(const double *values, int n, int repetitions);
+struct stats_interval stats_lead_interval(const double *x, int n, const double *y, int m);
+
+/* As in the paper's tables: the highest mean of a row is best, those not below it by more than its standard deviation are close.
+ * Not-a-number: nothing there. One alone is not best. */
+void stats_mark_best(const double *means, const double *stds, int n, bool *best, bool *close);
 
 #endif

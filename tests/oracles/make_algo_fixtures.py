@@ -334,7 +334,7 @@ class Update:
             S, ess = self.gradient_scores(own_s, a_tau, h, T, normals(SCORE, 3, B * per_state))
         if o["score_clip"] > 0:
             S = S * torch.clamp(o["score_clip"] / S.norm(dim=1, keepdim=True), max=1)
-        S = self.bounded(S, a_tau, h[:, None])
+        raw, S = S, self.bounded(S, a_tau, h[:, None])
         self.put("log/train/score_ess", ess.mean().reshape(1))
 
         scale = self.scale(h)[:, None]
@@ -342,7 +342,11 @@ class Update:
         if o["loss_weight"] == "lambda":
             loss = ((h[:, None] + 1e-3) * (scale * f - S).pow(2)).mean()
         else:
-            loss = (f - S / scale).pow(2).mean()
+            error = f - S / scale
+            if o["squash"] == "clip":  # at the same wall: nothing to learn
+                D = [torch.clamp(a_tau + h[:, None] * score, -1, 1) for score in (scale * f, raw)]
+                error = torch.where((D[0] == D[1]) & (D[1].abs() == 1), 0.0, error)
+            loss = error.pow(2).mean()
         loss.backward()
         self.put("log/train/actor_loss", loss.reshape(1))
         self.step(self.score, o["lr_actor"], "score")
