@@ -136,7 +136,7 @@ static void fake_visit(void *self, struct visitor *v)
     struct fake *f = self;
     int mark = visit_enter(v, "fake/");
     visit_vector(v, "weights", VISIT_POLICY, VISIT_F32, f->weights, (size_t)f->options.width);
-    visit_vector(v, "adam/m", VISIT_LEARN, VISIT_F32, f->adam, (size_t)f->options.width);
+    visit_vector(v, "adam/m", VISIT_LEARN | VISIT_COURSE, VISIT_F32, f->adam, (size_t)f->options.width);
     visit_vector(v, "replay", VISIT_REPLAY, VISIT_F32, f->replay, FAKE_REPLAY);
     visit_long(v, "head", VISIT_REPLAY, &f->head);
     visit_long(v, "seen", VISIT_LEARN, &f->seen);

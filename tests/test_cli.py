@@ -396,6 +396,19 @@ def test_init_from(finished, tmp_path):
     complaint(begin("pendulum", tmp_path / "none", "third"), 1)
 
 
+def test_init_from_leaves_a_temperature_that_was_told(finished, tmp_path):
+    """What the user sets is the user's: only a T that moves by itself goes on from where the other run had it."""
+    words = ["--set", "temperature=fixed", "--steps", 150]
+    dqs("train", "pendulum", *SMALL, *words, "--set", "T=0.5", "--out", tmp_path / "hot")
+    for name, settings, T in (("cold", ["T=0.03"], 0.03), ("same", ["T=0.5"], 0.5)):
+        out = tmp_path / name
+        result = dqs("train", "pendulum", *SMALL, *words, "--set", *settings, "--init-from", tmp_path / "hot", "--out", out)
+        assert result.returncode == 0, result.stderr
+        assert load_file(out / "policy.safetensors")["temperature/T"] == T
+    told = complaint(dqs("train", "cheetah-run", "--set", "temperature=auto", "--out", tmp_path / "auto"), 2)
+    assert "entropy_target=-0.3" in told and "action dimensions" in told
+
+
 def test_init_from_with_and_without_averages(finished, tmp_path):
     def begin(source, name, *more):
         result = dqs("train", "pendulum", *SMALL, "--steps", 20, "--init-from", source, "--out", tmp_path / name, *more)

@@ -84,6 +84,8 @@ def ours(program, algo, task, seed, steps):
     settings = ["eval_every=0", f"final_episodes={EPISODES}", "checkpoint_every=0"]
     if algo == "sac":
         settings += ["alpha=1"]  # SB3's
+    if algo == "ddpg":
+        settings += ["last_layer=1"]  # SB3's actor starts like any layer of PyTorch's
     if algo == "ppo":
         settings += ["width=64", "lr=1e-3"] if task == "pendulum" else ["width=256", "lr=3e-4"]
     words = [w for s in settings for w in ("--set", s)]

@@ -88,7 +88,7 @@ static bool update_due(const void *self)
 
 /* ---------------------------------------------------------------- update */
 /* Update pi by minimising -mean min_j Q_j(s, a), a ~ pi(s), through the clip and the whole diffusion */
-static double update_actor(struct learner *q)
+static double update_actor(struct learner *q, struct log_sink *log)
 {
     struct experience *e = &q->e;
     const struct compute *compute = e->setup.compute;
@@ -97,8 +97,13 @@ static double update_actor(struct learner *q)
     add_noise(compute->k, e->a, B * d, noise_now(q), INFINITY, &e->rng_noise);
     join_rows(e->x_next, e->s, e->features.dim, e->a, d, B); /* the target has done with x_next */
     double value = twin_action_gradient(compute, &q->critics, q->da, e->x_next, B, d, TWIN_MIN);
-    for (int i = 0; i < B * d; i++)
-        q->da[i] = e->a[i] > -1 && e->a[i] < 1 ? -q->da[i] / (float)B : 0;
+    int at_wall = 0;
+    for (int i = 0; i < B * d; i++) {
+        bool inside = e->a[i] > -1 && e->a[i] < 1;
+        q->da[i] = inside ? -q->da[i] / (float)B : 0;
+        at_wall += !inside;
+    }
+    log_add(log, "train/saturated", at_wall / (double)(B * d));
     denoiser_draw_back(&q->actor, q->da, B);
     denoiser_step(&q->actor);
     return -value;
@@ -144,7 +149,7 @@ static void update(void *self, struct log_sink *log)
     /* The actor climbs the critics as they are before their own step: the two steps are one in the authors' code. */
     log_phase(log, "actor");
     if (!delayed)
-        log_add(log, "train/actor_loss", update_actor(q));
+        log_add(log, "train/actor_loss", update_actor(q, log));
 
     /* Update both Q by minimising the mean of (Q(s, a) - y)^2 [DEV]; critic=dsac: the authors' distributional loss */
     log_phase(log, "critic");

@@ -355,6 +355,11 @@ static dqs_status check(const struct dqs_options *o, int act_dim, dqs_error *err
     if (o->T_floor > o->T_ceiling)
         return fail(error, DQS_E_OPTION, "T_floor=%g: must not be above T_ceiling=%g", o->T_floor,
                     o->T_ceiling);
+    if (o->temperature == TEMPERATURE_AUTO && o->entropy_target <= temperature_least_entropy(act_dim))
+        return fail(error, DQS_E_OPTION,
+                    "entropy_target=%g: with %d action dimensions only more than %.2f can be measured; "
+                    "try 0.5, or temperature=relative",
+                    o->entropy_target, act_dim, temperature_least_entropy(act_dim));
     if (o->squash == SQUASH_BOX && (o->estimator == SCORE_GRADIENT || o->estimator == SCORE_MIXTURE))
         return fail(error, DQS_E_OPTION,
                     "estimator: with squash=box the gradient form misses the edge; "
@@ -493,7 +498,7 @@ static void visit_averages(struct dqs *q, struct visitor *v)
     for (int i = 0; averages(q) && q->e.updates == 0 && i < 3; i++)
         memcpy(q->average[i].params, network(q, i)->params, sizeof(float) * q->average[i].count);
     for (int i = 0; i < 3; i++)
-        net_visit(averages(q) ? &q->average[i] : network(q, i), v, names[i], VISIT_POLICY);
+        net_visit(averages(q) ? &q->average[i] : network(q, i), v, names[i], VISIT_POLICY | VISIT_COURSE);
     visit_leave(v, mark);
 }
 

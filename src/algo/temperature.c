@@ -6,11 +6,21 @@
 #define PROBE_RATE 0.02       /* of the running averages */
 #define LOG_VOLUME 0.69314718 /* of [-1,1], per dimension */
 
+static int samples_of(int act_dim)
+{
+    return act_dim <= 2 ? 64 : 16;
+}
+
+double temperature_least_entropy(int act_dim)
+{
+    return LOG_VOLUME - log(samples_of(act_dim)) / act_dim;
+}
+
 void temperature_create(struct temperature *t, struct arena *arena, const struct temperature_options *o,
                         int act_dim, int batch)
 {
     *t = (struct temperature){.o = *o, .T = o->T, .states = batch < PROBE_STATES ? batch : PROBE_STATES};
-    t->samples = act_dim <= 2 ? 64 : 16;
+    t->samples = samples_of(act_dim);
     int rows = t->states * t->samples;
     t->action = arena_new(arena, float, rows *act_dim);
     t->logp = arena_new(arena, float, rows);
@@ -97,8 +107,9 @@ void temperature_probe(struct temperature *t, const struct compute *compute, con
 
 void temperature_visit(struct temperature *t, struct visitor *visitor)
 {
+    bool told = t->o.mode == TEMPERATURE_FIXED || t->o.mode == TEMPERATURE_ANNEAL;
     int mark = visit_enter(visitor, "temperature/");
-    visit_double(visitor, "T", VISIT_POLICY, &t->T);
+    visit_double(visitor, "T", told ? VISIT_POLICY | VISIT_COURSE : VISIT_POLICY, &t->T);
     visit_double(visitor, "spread", VISIT_LEARN, &t->spread);
     visit_double(visitor, "entropy", VISIT_LEARN, &t->entropy);
     visit_long(visitor, "probes", VISIT_LEARN, &t->probes);

@@ -28,6 +28,8 @@ struct temperature {
     int *owner;
 };
 
+/* The least entropy per action dimension that the probe can tell: that of a density on one of its samples. */
+double temperature_least_entropy(int act_dim);
 void temperature_create(struct temperature *t, struct arena *arena, const struct temperature_options *o,
                         int act_dim, int batch);
 void temperature_at(struct temperature *t, long step); /* anneal */

@@ -10,7 +10,8 @@ enum visit_type { VISIT_F32, VISIT_F64, VISIT_I64, VISIT_U8 };
 enum visit_kind {
     VISIT_POLICY = 1, /* needed to act: also in the policy file */
     VISIT_LEARN = 2,  /* needed to go on learning: checkpoint only */
-    VISIT_REPLAY = 4  /* experience: checkpoint only, left out by --init-from unless asked for */
+    VISIT_REPLAY = 4, /* experience: checkpoint only, left out by --init-from unless asked for */
+    VISIT_COURSE = 8  /* with one of these: of the course of one run (moments, averages), never taken by --init-from */
 };
 
 struct visitor {

@@ -96,9 +96,9 @@ double clip_gradients(float *const gradient[], const size_t n[], int parts, doub
 void adam_visit(struct adam *adam, struct visitor *visitor, const char *name)
 {
     int mark = visit_enter(visitor, name);
-    visit_vector(visitor, "m", VISIT_LEARN, VISIT_F32, adam->m, adam->n);
-    visit_vector(visitor, "v", VISIT_LEARN, VISIT_F32, adam->v, adam->n);
-    visit_long(visitor, "t", VISIT_LEARN, &adam->t);
+    visit_vector(visitor, "m", VISIT_LEARN | VISIT_COURSE, VISIT_F32, adam->m, adam->n);
+    visit_vector(visitor, "v", VISIT_LEARN | VISIT_COURSE, VISIT_F32, adam->v, adam->n);
+    visit_long(visitor, "t", VISIT_LEARN | VISIT_COURSE, &adam->t);
     visit_leave(visitor, mark);
 }
 

@@ -253,13 +253,9 @@ static void take_tensor(void *context, const char *name, enum visit_kind kind, e
                         const size_t *shape, void *data)
 {
     const struct taking *t = context;
-    if (strncmp(name, "average/", 8) == 0)
-        return;
-    const char *last = strrchr(name, '/');
-    bool moment = strstr(name, "adam") || (last && (strcmp(last, "/m") == 0 || strcmp(last, "/v") == 0));
-    bool replay = kind == VISIT_REPLAY && t->run->options->init_replay;
-    bool network = kind == VISIT_POLICY || (kind == VISIT_LEARN && type == VISIT_F32 && !moment);
-    if (replay || network)
+    bool replay = kind & VISIT_REPLAY && t->run->options->init_replay;
+    bool network = kind & VISIT_POLICY || (kind & VISIT_LEARN && type == VISIT_F32);
+    if (!(kind & VISIT_COURSE) && (replay || network))
         t->reader->tensor(t->reader->context, name, kind, type, rank, shape, data);
 }
 
