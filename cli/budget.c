@@ -14,11 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PATH_SIZE = 1200,
-    MOST_BUDGETS = 32,
-    EPISODES = 10
-};
+enum { PATH_SIZE = 1200, MOST_BUDGETS = 32, EPISODES = 10 };
 
 struct row {
     long steps, actions;
@@ -52,7 +48,8 @@ static dqs_status play(struct budget *b, dqs_policy *policy, long episode, doubl
     dqs_status status = dqs_env_reset(
         b->env, rng_episode_seed(rng_evaluation_seed((uint64_t)b->seed), episode, 0), obs, error);
     *sum = 0;
-    for (long t = 0; status == DQS_OK && t < DQS_LONGEST_EPISODE && !outcome.terminated && !outcome.truncated; t++) {
+    for (long t = 0; status == DQS_OK && t < DQS_LONGEST_EPISODE && !outcome.terminated && !outcome.truncated;
+         t++) {
         double begin = clock_seconds();
         status = dqs_policy_act(policy, obs, action, error);
         b->us[(*actions)++] = (clock_seconds() - begin) * 1e6;

@@ -31,11 +31,12 @@ int cmd_algos(int argc, char **argv)
 {
     bool json = false;
     const struct args_flag flags[] = {{"--json", NULL, "as one line of JSON", .on = &json}, {0}};
-    const struct args_spec spec = {.verb = "algos",
-                                   .usage = "[--json]",
-                                   .flags = flags,
-                                   .about = "Lists the algorithms and their presets. 'dqs options ALGO --preset P' shows what one sets.",
-                                   .examples = "  dqs algos\n  dqs options sac\n"};
+    const struct args_spec spec = {
+        .verb = "algos",
+        .usage = "[--json]",
+        .flags = flags,
+        .about = "Lists the algorithms and their presets. 'dqs options ALGO --preset P' shows what one sets.",
+        .examples = "  dqs algos\n  dqs options sac\n"};
     int code = args_parse(&spec, argc, argv, NULL, NULL);
     if (code >= 0)
         return code;

@@ -92,7 +92,8 @@ static int evaluate(const char *folder, const char *policy, long episodes, const
 int cmd_eval(int argc, char **argv)
 {
     char folder[1200];
-    const char *path, *policy = NULL, *episodes_text = NULL, *mode_name = "evaluate", *seed_text = NULL, *budget = NULL;
+    const char *path, *policy = NULL, *episodes_text = NULL, *mode_name = "evaluate", *seed_text = NULL,
+                      *budget = NULL;
     struct args_list set = {0};
     bool json = false;
     const struct args_flag flags[] = {
@@ -123,9 +124,10 @@ int cmd_eval(int argc, char **argv)
     if (code < 0 && budget && mode != DQS_ACT_EVALUATE)
         code = complain(EXIT_USAGE, "--steps-budget: goes with mode evaluate; leave --mode out");
     if (code < 0 && set.count > 0 && !budget)
-        code = complain(EXIT_USAGE,
-                        "--set: goes with --steps-budget, as in --steps-budget 6 --set corrector=0; what a run "
-                        "learned with is as it was, train anew to change it");
+        code =
+            complain(EXIT_USAGE,
+                     "--set: goes with --steps-budget, as in --steps-budget 6 --set corrector=0; what a run "
+                     "learned with is as it was, train anew to change it");
     if (code < 0)
         policy = split(folder, sizeof folder, path);
     if (code < 0 && budget) {

@@ -373,8 +373,7 @@ int cmd_reproduce(int argc, char **argv)
     if (code < 0 && ((w.jobs && !args_long("--jobs", w.jobs, 1, 1024, &s->jobs)) ||
                      (w.retries && !args_long("--retries", w.retries, 0, 1000, &s->retries))))
         code = EXIT_USAGE;
-    if (code < 0 && w.from.count > 0 &&
-        (w.dry_run || w.steps || w.seeds || w.preset || w.set.count))
+    if (code < 0 && w.from.count > 0 && (w.dry_run || w.steps || w.seeds || w.preset || w.set.count))
         code =
             complain(EXIT_USAGE,
                      "reproduce: --from takes the runs as they are; leave out what says how to train them");

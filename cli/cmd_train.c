@@ -21,16 +21,17 @@ static const char about[] =
     "SIGTERM saves and says how to go on. Ends with one line of results; with --json, one\n"
     "JSON line on stdout.";
 
-static const char examples[] = "  dqs train gmm\n"
-                               "  dqs train pendulum --steps 10000 --seed 3\n"
-                               "  dqs train pendulum --algo sac --set lr_actor=1e-3\n"
-                               "  dqs train maze-small --set eval_every=2000 --threads 2\n"
-                               "  dqs train pendulum --preset quick --steps 1500 --json --quiet\n"
-                               "  dqs train --config runs/gmm/dqs/default-s0/config.yaml --seed 1 --out runs/again\n"
-                               "  dqs train maze --init-from runs/maze-small/dqs/default-s0\n"
-                               "  dqs train --env ./my_env.so --preset quick\n"
-                               "  dqs train --env gym:Pendulum-v1 --preset quick --steps 10000\n"
-                               "'dqs options ALGO' lists what --set knows.\n";
+static const char examples[] =
+    "  dqs train gmm\n"
+    "  dqs train pendulum --steps 10000 --seed 3\n"
+    "  dqs train pendulum --algo sac --set lr_actor=1e-3\n"
+    "  dqs train maze-small --set eval_every=2000 --threads 2\n"
+    "  dqs train pendulum --preset quick --steps 1500 --json --quiet\n"
+    "  dqs train --config runs/gmm/dqs/default-s0/config.yaml --seed 1 --out runs/again\n"
+    "  dqs train maze --init-from runs/maze-small/dqs/default-s0\n"
+    "  dqs train --env ./my_env.so --preset quick\n"
+    "  dqs train --env gym:Pendulum-v1 --preset quick --steps 10000\n"
+    "'dqs options ALGO' lists what --set knows.\n";
 
 static dqs_status set_pair(dqs_config *config, const char *pair, dqs_error *error)
 {

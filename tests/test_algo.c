@@ -146,7 +146,8 @@ static uint64_t hash_after(const char *kernels, int threads, int act_dim, const 
 #define SMALL_LATENT                                                                                       \
     SMALL "squash=latent estimator=mixture K=7 N=4 sampler=flow-heun temperature=auto loss_weight=lambda " \
           "score_hidden=3 "
-#define SMALL_CLIP SMALL "squash=clip estimator=gradient K=4 N=6 temperature=fixed T=0.02 T_target=0.5 particles=3 "
+#define SMALL_CLIP \
+    SMALL "squash=clip estimator=gradient K=4 N=6 temperature=fixed T=0.02 T_target=0.5 particles=3 "
 
 static void test_threads(void **state)
 {

@@ -359,8 +359,7 @@ static void agent_opens_from_its_file(void **state)
     struct safetensors file;
     ok(dqs_agent_save(two, folder("opened.safetensors"), &error), &error);
     ok(safetensors_open(folder("opened.safetensors"), &file, &error), &error);
-    assert_string_equal(safetensors_metadata(&file, "act_low"),
-                        "-0.1"); /* to the bit, and over two files */
+    assert_string_equal(safetensors_metadata(&file, "act_low"), "-0.1"); /* to the bit, and over two files */
     assert_string_equal(safetensors_metadata(&file, "act_high"), "2.5");
     safetensors_close(&file);
     dqs_agent_free(one);

@@ -135,7 +135,8 @@ static void sources_follow_the_values(void **state)
     set(config, "rate", "0.77");
     assert_string_equal(source_of(config, "rate"), "set");
     set(copy, "rate", option_find(fake_algo.options, "rate")->standard);
-    assert_string_not_equal(source_of(copy, "rate"), own); /* by hand, though the number is the option's own */
+    assert_string_not_equal(source_of(copy, "rate"),
+                            own); /* by hand, though the number is the option's own */
     config_free(config);
     config_free(copy);
 }

@@ -18,7 +18,7 @@ struct dqs {
     struct experience e;            /* D, its minibatch, counters */
     struct twin critics;            /* theta, theta bar */
     struct diffusion_policy policy; /* phi */
-    struct net average[3];          /* of phi and theta, over the last updates; with the option of that name */
+    struct net average[3]; /* of phi and theta, over the last updates; with the option of that name */
     struct temperature temperature;
     double reward[2]; /* the least and the largest so far; 0, what comes after an end, among them */
     struct twin_energy energy;
@@ -365,9 +365,10 @@ static dqs_status check(const struct dqs_options *o, int act_dim, dqs_error *err
                     "estimator: with squash=box the gradient form misses the edge; "
                     "use estimator=shifted or value");
     if (o->squash == SQUASH_CLIP && o->sampler == SAMPLER_FLOW_HEUN)
-        return fail(error, DQS_E_OPTION,
-                    "sampler: squash=clip moves by way of one denoised action a step, flow-heun by two scores; "
-                    "use sampler=flow-euler or ancestral");
+        return fail(
+            error, DQS_E_OPTION,
+            "sampler: squash=clip moves by way of one denoised action a step, flow-heun by two scores; "
+            "use sampler=flow-euler or ancestral");
     if (o->estimator == SCORE_SHIFTED && o->K % 4)
         return fail(error, DQS_E_OPTION,
                     "K=%ld: with estimator=shifted, pairs of pairs, a multiple of 4; try %ld", o->K,

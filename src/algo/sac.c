@@ -218,8 +218,8 @@ static void visit(void *self, struct visitor *v)
     if (!learn)
         return;
     twin_visit(&q->critics, v, VISIT_LEARN, true);
-    visit_vector(v, "log_alpha", q->o.temperature == ALPHA_AUTO ? VISIT_LEARN : VISIT_LEARN | VISIT_COURSE, VISIT_F32,
-                 q->log_alpha, 1);
+    visit_vector(v, "log_alpha", q->o.temperature == ALPHA_AUTO ? VISIT_LEARN : VISIT_LEARN | VISIT_COURSE,
+                 VISIT_F32, q->log_alpha, 1);
     adam_visit(&q->alpha_adam, v, "alpha_adam/");
     experience_visit(&q->e, v, NULL, 0);
 }

@@ -11,7 +11,8 @@ enum visit_kind {
     VISIT_POLICY = 1, /* needed to act: also in the policy file */
     VISIT_LEARN = 2,  /* needed to go on learning: checkpoint only */
     VISIT_REPLAY = 4, /* experience: checkpoint only, left out by --init-from unless asked for */
-    VISIT_COURSE = 8  /* with one of these: of the course of one run (moments, averages), never taken by --init-from */
+    VISIT_COURSE =
+        8 /* with one of these: of the course of one run (moments, averages), never taken by --init-from */
 };
 
 struct visitor {

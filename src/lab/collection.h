@@ -27,7 +27,7 @@ struct collection_run {
 
 /* An algorithm with a preset, and what sets its runs apart from others of the same preset on the same task. */
 struct collection_method {
-    const char *label; /* "dqs", "dqs paper K=8": the preset if the algorithm was run with several */
+    const char *label;    /* "dqs", "dqs paper K=8": the preset if the algorithm was run with several */
     bool preset_in_label; /* where the algorithm was run with several */
     const char *algo, *preset;
     int n_options;                           /* by key */

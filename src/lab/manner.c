@@ -23,11 +23,13 @@ static void describe(char *text, size_t size, const struct collection_run *run)
     if (updates != 1)
         used += (size_t)snprintf(text, size, "%g updates a step", updates);
     if (best && draws > 1 && used < size)
-        used += (size_t)snprintf(text + used, size - used, "%sevaluated by the best of %g draws", used ? "; " : "",
-                                 draws);
+        used += (size_t)snprintf(text + used, size - used, "%sevaluated by the best of %g draws",
+                                 used ? "; " : "", draws);
     if (averaged && used < size)
         snprintf(text + used, size - used, "%s averaged networks",
-                 best && draws > 1 ? " from" : used ? "; evaluated by" : "evaluated by");
+                 best && draws > 1 ? " from"
+                 : used            ? "; evaluated by"
+                                   : "evaluated by");
 }
 
 void manner_tell(struct document *document, const struct collection *c)

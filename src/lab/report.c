@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-
 static const long standard_budgets[] = {100000, 250000};
 const char *const report_measures[REPORT_MEASURES] = {"IQM", "median", "mean", "optimality gap"};
 
@@ -240,7 +239,8 @@ static void fill_improvements(struct report *report, struct report_budget *budge
         struct stats_scores sets[] = {gather(report, budget, x, both, false),
                                       gather(report, budget, y, both, false)};
         *one = (struct report_improvement){.x = x, .y = y, .n_tasks = n};
-        stats_bootstrap(&one->interval, 1, sets, 2, improvement, NULL, report->choice.repetitions, STATS_SEED);
+        stats_bootstrap(&one->interval, 1, sets, 2, improvement, NULL, report->choice.repetitions,
+                        STATS_SEED);
     }
 }
 

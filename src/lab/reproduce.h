@@ -91,8 +91,8 @@ struct reproduce_scope {
 };
 /* The collection must outlive it. No run of the item in the collection is an error. Free it in any case. */
 dqs_status reproduce_make(struct reproduction *r, const struct reproduce_item *item,
-                          struct reproduce_scope scope, const struct collection *collection, collection_warning *warn, void *user,
-                          dqs_error *error);
+                          struct reproduce_scope scope, const struct collection *collection,
+                          collection_warning *warn, void *user, dqs_error *error);
 void reproduce_free(struct reproduction *r);
 /* <item>.md, .tex and, for tables, .csv, report.html, the figures and verdicts.csv into the folder, which is made. */
 dqs_status reproduce_write(const struct reproduction *r, const char *folder, struct plot_report *files,

@@ -177,8 +177,7 @@ static void judge(struct reproduction *r, const struct sampled *all)
     v->measure = "MMD of SAC over MMD of DQS";
     v->said = "DQS has a lower MMD than SAC";
     v->bound = "MMD of SAC over MMD of DQS above 1.05";
-    struct stats_interval ratio =
-        both ? ratio_interval(sac->mmd, sac->n, dqs->mmd, dqs->n) : nothing;
+    struct stats_interval ratio = both ? ratio_interval(sac->mmd, sac->n, dqs->mmd, dqs->n) : nothing;
     reproduce_claim(v, &ratio, CLEAR_RATIO, 1 / CLEAR_RATIO, seeds);
     if (against)
         reproduce_say(v, against, seeds);
@@ -187,8 +186,7 @@ static void judge(struct reproduction *r, const struct sampled *all)
     v->measure = "modes of DQS less modes of SAC";
     v->said = "SAC covers fewer modes (in the figure)";
     v->bound = "more modes than SAC";
-    struct stats_interval more =
-        both ? stats_lead_interval(dqs->modes, dqs->n, sac->modes, sac->n) : nothing;
+    struct stats_interval more = both ? stats_lead_interval(dqs->modes, dqs->n, sac->modes, sac->n) : nothing;
     reproduce_claim(v, &more, 0, 0, seeds);
     if (against)
         reproduce_say(v, against, seeds);

@@ -199,8 +199,8 @@ static void describe(struct reproduction *r)
 }
 
 dqs_status reproduce_make(struct reproduction *r, const struct reproduce_item *item,
-                          struct reproduce_scope scope, const struct collection *collection, collection_warning *warn, void *user,
-                          dqs_error *error)
+                          struct reproduce_scope scope, const struct collection *collection,
+                          collection_warning *warn, void *user, dqs_error *error)
 {
     char count[300];
     *r = (struct reproduction){.item = item, .collection = collection, .warn = warn, .user = user};

@@ -53,7 +53,7 @@ typedef void stats_function(double *out, const struct stats_scores *sets, const 
 void stats_bootstrap(struct stats_interval *out, int n_out, const struct stats_scores *sets, int n_sets,
                      stats_function *function, const void *context, int repetitions, uint64_t seed);
 #define STATS_REPETITIONS 10000
-#define STATS_SEED 0 /* the same files give the same intervals */
+#define STATS_SEED 0                /* the same files give the same intervals */
 stats_function stats_mean_function; /* mean of the tasks' means */
 stats_function stats_lead_function; /* how far that of the first set is above that of the second */
 /* Of the mean of n values, and of how far that of x is above that of y; not-a-number if there are none. */

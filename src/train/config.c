@@ -42,8 +42,9 @@ const struct option run_option_table[] = {
 #define EVERY_PRESET "*" /* preset rows of this name belong to all presets */
 
 struct config_text {
-    char value[OPTION_TEXT_SIZE], standard[OPTION_TEXT_SIZE], range[OPTION_TEXT_SIZE], source[OPTION_TEXT_SIZE];
-    bool from_preset; /* which chose something else than the option's own standard */
+    char value[OPTION_TEXT_SIZE], standard[OPTION_TEXT_SIZE], range[OPTION_TEXT_SIZE],
+        source[OPTION_TEXT_SIZE];
+    bool from_preset;    /* which chose something else than the option's own standard */
     const char *for_env; /* and did so for this environment; NULL: for all */
 };
 
@@ -431,8 +432,8 @@ static void describe_source(const struct config *config, const struct option *ro
     if (strcmp(text->value, text->standard) != 0)
         snprintf(text->source, sizeof text->source, "set");
     else if (text->from_preset)
-        snprintf(text->source, sizeof text->source, "preset %s%s%s", config->preset, text->for_env ? ", " : "",
-                 text->for_env ? text->for_env : "");
+        snprintf(text->source, sizeof text->source, "preset %s%s%s", config->preset,
+                 text->for_env ? ", " : "", text->for_env ? text->for_env : "");
     else
         snprintf(text->source, sizeof text->source, "%s", row->source);
 }

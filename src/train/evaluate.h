@@ -5,7 +5,7 @@
 
 #include "run.h"
 
-#define EVALUATE_ROWS 512    /* rows of one act call: enough to fill the kernels */
+#define EVALUATE_ROWS 512 /* rows of one act call: enough to fill the kernels */
 
 dqs_status evaluate(struct run *run, int episodes, dqs_act_mode mode, dqs_evaluation *out, dqs_error *error);
 /* trace.safetensors: the episodes of the last evaluation; in two dimensions also a map of the soft value. */

@@ -98,8 +98,8 @@ dqs_status run_check_numbers(struct run *run, dqs_error *error)
 static dqs_status refuse_shown(const struct run *run, dqs_error *error)
 {
     if (run->shows_policy)
-        return fail(error, DQS_E_USAGE, "%.300s: shows the policy of another file; resume the run to go on with it",
-                    run->dir);
+        return fail(error, DQS_E_USAGE,
+                    "%.300s: shows the policy of another file; resume the run to go on with it", run->dir);
     return DQS_OK;
 }
 
@@ -116,7 +116,8 @@ static dqs_status save(struct run *run, const char *file, int kinds, dqs_error *
     run_progress(run, &progress);
     number_write(text[6], progress.seconds);
     number_write(text[7], progress.eval_mean);
-    char *yaml = config_write(run->config, NULL), *low = number_write_floats(spec->act_low, -1, spec->act_dim),
+    char *yaml = config_write(run->config, NULL),
+         *low = number_write_floats(spec->act_low, -1, spec->act_dim),
          *high = number_write_floats(spec->act_high, 1, spec->act_dim);
     if (!yaml || !low || !high) {
         free(yaml);

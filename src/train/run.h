@@ -85,8 +85,8 @@ dqs_status run_save_policy(struct run *run, const char *file, dqs_error *error);
 dqs_status run_check_numbers(struct run *run, dqs_error *error);
 uint64_t run_hash(struct run *run); /* of the whole state */
 
-void run_count_step(struct run *run); /* the step just made, and the episodes that ended in it */
-bool run_done(const struct run *run); /* all steps are made, or all updates */
+void run_count_step(struct run *run);    /* the step just made, and the episodes that ended in it */
+bool run_done(const struct run *run);    /* all steps are made, or all updates */
 bool run_updated(const struct run *run); /* all updates are, where their number is limited */
 void run_progress(const struct run *run, dqs_progress *out);
 void run_path(const struct run *run, char path[RUN_PATH_SIZE], const char *file);
