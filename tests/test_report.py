@@ -172,6 +172,17 @@ def test_a_preset_is_named_once(tmp_path):
     assert "presets: sac default, ppo default, ppo paper; " in dqs("report", tmp_path).stdout
 
 
+def test_what_is_other_than_in_the_paper_is_said(tmp_path):
+    manner = [("updates_per_step", "4"), ("eval_choice", "best"), ("eval_particles", "32"), ("average", "0.0003")]
+    make_run(tmp_path / "a", "walker-run", "dqs", 0, {100000: 500}, more=manner)
+    make_run(tmp_path / "b", "walker-run", "dqs", 0, {100000: 500}, more=[*manner, ("K", "8")])
+    make_run(tmp_path / "c", "walker-run", "sac", 0, {100000: 500}, more=[("updates_per_step", "1")])
+    told = dqs("report", tmp_path, "--at", "100k").stdout
+    line, = (row for row in told.splitlines() if "other than in the paper" in row)
+    assert re.fullmatch(r"- dqs.* and 1 more, other than in the paper: 4 updates a step; "
+                        r"evaluated by the best of 32 draws from averaged networks", line)
+
+
 def test_verdicts_compare_with_the_paper(tmp_path):
     # The paper's Table 1 at 100k: cheetah-run DQS 492.61 +- 30.99, reacher-hard 914.15 +- 18.28, walker-run SAC 226.52 +- 37.38.
     for s, score in enumerate((480.0, 500.0, 700.0)):

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TEXT 200
+
 static double number_of(const struct collection_run *run, const char *key, double otherwise)
 {
     const char *text = collection_option(run, key);
@@ -32,23 +34,46 @@ static void describe(char *text, size_t size, const struct collection_run *run)
                                    : "evaluated by");
 }
 
-void manner_tell(struct document *document, const struct collection *c)
+/* Of the first run; where tasks differ in it, config.yaml of each run has the rest. */
+static void describe_method(char *text, size_t size, const struct collection *c, int method)
 {
-    for (int m = 0; m < c->n_methods; m++) {
-        char first[200] = "", text[200];
-        bool same = true, any = false;
-        for (int i = 0; i < c->n_runs; i++) {
-            if (c->runs[i].method_index != m)
-                continue;
-            describe(text, sizeof text, &c->runs[i]);
-            if (!any)
-                snprintf(first, sizeof first, "%s", text);
-            same = same && strcmp(first, text) == 0;
-            any = true;
+    char other[TEXT];
+    const struct collection_run *first = NULL;
+    text[0] = 0;
+    for (int i = 0; i < c->n_runs; i++) {
+        if (c->runs[i].method_index != method)
+            continue;
+        describe(first ? other : text, first ? sizeof other : size, &c->runs[i]);
+        if (first && strcmp(other, text) != 0) {
+            snprintf(text, size, "updates a step or evaluation, by task: see config.yaml of each run");
+            return;
         }
-        if (any && (first[0] || !same))
-            document_item(document, "%s, other than in the paper: %s%s", c->methods[m].label,
-                          same ? first : "updates a step or evaluation, by task",
-                          same ? "" : " (config.yaml of each run)");
+        first = first ? first : &c->runs[i];
+    }
+}
+
+static void tell(struct document *document, const char *label, int more, const char *text)
+{
+    if (more > 0)
+        document_item(document, "%s and %d more, other than in the paper: %s", label, more, text);
+    else
+        document_item(document, "%s, other than in the paper: %s", label, text);
+}
+
+void manner_tell(struct document *document, const struct collection *c, const int *methods, int n)
+{
+    n = methods ? n : c->n_methods;
+    for (int i = 0; i < n; i++) {
+        char own[TEXT], other[TEXT];
+        int same = 0;
+        bool told = false;
+        describe_method(own, sizeof own, c, methods ? methods[i] : i);
+        for (int k = 0; k < n; k++) {
+            describe_method(other, sizeof other, c, methods ? methods[k] : k);
+            same += strcmp(own, other) == 0;
+            told = told || (k < i && strcmp(own, other) == 0);
+        }
+        if (own[0] && !told)
+            tell(document, c->methods[methods ? methods[i] : i].label, same - 1, own);
     }
 }

@@ -6,7 +6,7 @@
 #include "collection.h"
 #include "document.h"
 
-/* A line for each method of which that is to be said. */
-void manner_tell(struct document *document, const struct collection *collection);
+/* A line for each manner of these methods (NULL: of all) of which that is to be said. */
+void manner_tell(struct document *document, const struct collection *collection, const int *methods, int n);
 
 #endif

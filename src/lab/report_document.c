@@ -483,7 +483,7 @@ dqs_status report_document(struct document *document, const struct report *repor
     add_verdicts(document, report);
     add_methods(document, report);
     add_origins(document, report);
-    manner_tell(document, report->collection);
+    manner_tell(document, report->collection, NULL, 0);
     add_notes(document, words);
     return DQS_OK;
 }

@@ -251,6 +251,6 @@ dqs_status reproduce_cells(struct reproduction *r, dqs_error *error)
         put_page(&p);
     }
     reproduce_tell_ppo(r);
-    manner_tell(&r->document, r->collection);
+    manner_tell(&r->document, r->collection, r->view.methods, r->view.n_methods);
     return fclose(csv) == 0 ? DQS_OK : fail(error, DQS_E_MEMORY, "reproduce: out of memory");
 }
