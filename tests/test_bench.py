@@ -40,7 +40,7 @@ def test_numbers_that_can_be(whole):
     assert 1e6 < peak["normals_per_second"] < 1e10
     assert 0 < whole["update"]["sgemm_share"] < 1.5
     assert 0.2 < whole["update"]["library_ms"] / whole["scaling"][0]["ms"] < 5
-    assert whole["scaling"][0]["speedup"] == 1 and 0.2 < whole["scaling"][1]["speedup"] < 3
+    assert whole["scaling"][0]["speedup"] == 1 and 0.1 < whole["scaling"][1]["speedup"] < 10
     assert whole["scaling"][1]["ms"] == whole["update"]["ms"]
     for row in whole["acting"]:
         assert 1 < row["p50_us"] <= row["p99_us"] < 1e6
