@@ -108,16 +108,13 @@ static int read_list(struct budget *b, const char *list)
 /* The one asked for, or the last, as eval has it. */
 static void find_policy(struct budget *b, const char *run, const char *policy)
 {
-    snprintf(b->policy, sizeof b->policy, "%s", policy ? policy : "");
-    if (policy)
-        return;
     static const char *const names[] = {"policy.safetensors", "checkpoint.safetensors"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; !policy && i < sizeof names / sizeof *names; i++) {
         snprintf(b->policy, sizeof b->policy, "%.1100s/%s", run, names[i]);
         if (file_exists(b->policy))
             return;
     }
-    snprintf(b->policy, sizeof b->policy, "%.1100s", run);
+    snprintf(b->policy, sizeof b->policy, "%.1100s", policy ? policy : run);
 }
 
 static dqs_status open_run(struct budget *b, const char *run, const char *policy, long episodes,

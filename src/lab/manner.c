@@ -34,7 +34,7 @@ static void describe(char *text, size_t size, const struct collection_run *run)
                                    : "evaluated by");
 }
 
-/* Of the first run; where tasks differ in it, config.yaml of each run has the rest. */
+/* What all its runs have in common, or that they differ. */
 static void describe_method(char *text, size_t size, const struct collection *c, int method)
 {
     char other[TEXT];
