@@ -369,6 +369,16 @@ def test_steps_budget(runs):
     assert table[1].split() == ["steps", "return", "+-", "p50", "us", "p99", "us"] and table[2].split()[0] == "3"
 
 
+def test_steps_budget_plays_the_episodes_of_eval(runs):
+    """A barely trained pendulum returns what its start makes it return: over seeds both ways of playing go together."""
+    pairs = []
+    for seed in range(16):
+        ask = "eval", runs("dqs"), "--episodes", 1, "--seed", seed, "--json"
+        whole, budget = (json.loads(dqs(*ask, *more).stdout) for more in ([], ["--steps-budget=10"]))
+        pairs.append((whole["eval_mean"], budget["budget"][0]["eval_mean"]))
+    assert np.corrcoef(np.transpose(pairs))[0, 1] > 0.6, pairs # 0.6 by chance: one in a hundred
+
+
 def test_steps_budget_complaints(runs):
     assert "one pass" in complaint(dqs("eval", runs("sac"), "--steps-budget"), 1)
     assert "whole number" in complaint(dqs("eval", runs("dqs"), "--steps-budget=1,x"), 2)

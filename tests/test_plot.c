@@ -4,6 +4,7 @@
 #include "gmm.h"
 #include "maze.h"
 #include "plot.h"
+#include "plot_data.h"
 #include "rng.h"
 #include "safetensors.h"
 #include "trace_file.h"
@@ -437,6 +438,22 @@ static void what_is_missing_or_broken_is_named(void **state)
     expect_failure(f, DQS_E_FORMAT, "trace.safetensors", 2); /* the curve was drawn before */
 }
 
+static void values_are_read_as_the_run_wrote_them(void **state)
+{
+    const struct folder *f = *state;
+    struct plot_data data;
+    dqs_error error;
+    put_text(f, "config.yaml",
+             "env: \"gym:a\\\"b # c\"\nalgo: 'dqs'\nseed: 3 # the third\nenv_options: \"path=\\\\x "
+             "y=\\\"z\\\"\"\n");
+    assert_int_equal(plot_data_read(&data, f->path, &error), DQS_OK);
+    assert_string_equal(data.env, "gym:a\"b # c");
+    assert_string_equal(data.algo, "dqs");
+    assert_string_equal(data.seed, "3");
+    assert_string_equal(data.env_options, "path=\\x y=\"z\"");
+    plot_data_free(&data);
+}
+
 static void a_trace_of_another_task_is_refused(void **state)
 {
     const struct folder *f = *state;
@@ -483,6 +500,7 @@ int main(void)
         IN_FOLDER(gmm_gets_samples_and_map),
         IN_FOLDER(the_maze_gets_its_paths),
         IN_FOLDER(what_is_missing_or_broken_is_named),
+        IN_FOLDER(values_are_read_as_the_run_wrote_them),
         IN_FOLDER(a_trace_of_another_task_is_refused),
         IN_FOLDER(a_picture_is_whole_or_absent),
     };
