@@ -66,7 +66,8 @@ static void squash(float *action, const float *u, int n)
         action[i] = tanhf(u[i]);
 }
 
-void actor_action(const struct compute *compute, struct actor *actor, float *action, const float *s, int rows)
+static void act_greedily(const struct compute *compute, struct actor *actor, float *action, const float *s,
+                         int rows)
 {
     actor_forward(compute, actor, s, rows);
     squash(action, actor->u, rows * actor->net.spec.out);
@@ -91,7 +92,7 @@ dqs_status actor_act(struct actor *actor, struct experience *e, float *action, c
         int n = rows - at < B ? rows - at : B;
         float *a = action + (size_t)at * (size_t)d;
         features_of(&e->features, e->s, obs + (size_t)at * (size_t)e->setup.obs_dim, n);
-        actor_action(e->setup.compute, actor, a, e->s, n);
+        act_greedily(e->setup.compute, actor, a, e->s, n);
         if (mode == DQS_ACT_EXPLORE)
             add_noise(e->setup.compute->k, a, n * d, noise, INFINITY, &e->rng_act);
     }
@@ -118,7 +119,7 @@ struct ascent actor_ascend(struct actor *actor, struct twin *critics, struct exp
     const struct compute *compute = e->setup.compute;
     int B = (int)e->o.batch, d = e->setup.act_dim, n = B * d;
     struct ascent found = {0};
-    actor_action(compute, actor, e->a, e->s, B);
+    act_greedily(compute, actor, e->a, e->s, B);
     join_rows(e->x_next, e->s, e->features.dim, e->a, d, B); /* the target has done with x_next */
     found.loss = -twin_action_gradient(compute, critics, actor->du, e->x_next, B, d, TWIN_FIRST);
     for (int i = 0; i < n; i++) {

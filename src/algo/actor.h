@@ -28,8 +28,6 @@ void actor_blend(const struct compute *compute, struct actor *actor, double eta)
 void actor_visit(struct actor *actor, struct visitor *visitor, bool learn);
 
 /* ---- deterministic: a = tanh u(s), [rows x d] */
-void actor_action(const struct compute *compute, struct actor *actor, float *action, const float *s,
-                  int rows);
 void actor_target_action(const struct compute *compute, struct actor *actor, float *action, const float *s,
                          int rows);
 /* action [rows x d] <- obs: uniform during warm-up, else a(s), with noise in DQS_ACT_EXPLORE. */

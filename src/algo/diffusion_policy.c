@@ -22,7 +22,7 @@ static int inputs(const struct policy_options *o)
     return o->feature_dim + o->act_dim + 2 * o->embed;
 }
 
-double policy_score_scale(const struct diffusion_policy *p, double h)
+static double score_scale(const struct diffusion_policy *p, double h)
 {
     return p->o.gain > 0 ? p->o.gain / (1 + p->o.gain * h) : 1;
 }
@@ -60,7 +60,7 @@ static void network_score(void *self, float *score, const float *x, int level, i
     k->add_inputs(w->tape.pre[0], w->lifted, w->parent, x,
                   net_weight(&p->score, 0) + (size_t)p->o.feature_dim * (size_t)width, rows, d, width);
     net_rest(k, &p->score, &w->tape, score, 0, rows);
-    float scale = (float)policy_score_scale(p, job->sampler.h[level]);
+    float scale = (float)score_scale(p, job->sampler.h[level]);
     for (int i = 0; i < rows * d; i++)
         score[i] *= scale;
     if (p->o.squash == SQUASH_CLIP)
@@ -181,7 +181,7 @@ static struct blueprint_step step_of(const struct diffusion_policy *p, int level
 {
     const struct sampler *s = &p->sampler;
     double h = s->h[level], next = s->h[level + 1], from = sqrt(h), to = sqrt(next), dt = 1.0 / s->steps,
-           scale = policy_score_scale(p, h), drift = from * (from - to), spread = 0;
+           scale = score_scale(p, h), drift = from * (from - to), spread = 0;
     if (s->kind == SAMPLER_EULER_MARUYAMA) {
         drift = schedule_g2(&s->schedule, 1 - level * dt) * dt;
         spread = sqrt(drift);
@@ -205,7 +205,7 @@ static struct blueprint_step step_of(const struct diffusion_policy *p, int level
         step.by_inner = 0;
         step.by_x = 1;
         step.by_y = (float)(0.5 * (from - to) * from * scale);
-        step.by_y2 = (float)(0.5 * (from - to) * to * policy_score_scale(p, next));
+        step.by_y2 = (float)(0.5 * (from - to) * to * score_scale(p, next));
     }
     return step;
 }
@@ -316,7 +316,7 @@ double policy_fit(struct diffusion_policy *p, const float *features, const float
     struct net_pass pass = {&p->score, &p->tape, p->x, p->y, p->dy, &p->gradient, rows};
     net_forward(p->compute, &pass, 1);
     for (int r = 0; r < rows; r++) {
-        double scale = policy_score_scale(p, h[r]);
+        double scale = score_scale(p, h[r]);
         double weight = lambda_weight ? (h[r] + 1e-3) * scale * scale : 1;
         for (int i = r * d; i < (r + 1) * d; i++) {
             double error = p->o.squash == SQUASH_CLIP ? clipped_error(p->y[i], S[i], x[i], h[r], scale)

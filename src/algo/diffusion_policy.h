@@ -44,7 +44,6 @@ void policy_create(struct diffusion_policy *p, struct arena *arena, const struct
 void policy_initialise(struct diffusion_policy *p, struct rng *rng);
 /* kind: of the network; learn: with its optimiser */
 void policy_visit(struct diffusion_policy *p, struct visitor *visitor, enum visit_kind kind, bool learn);
-double policy_score_scale(const struct diffusion_policy *p, double h);
 
 /* How to draw. The energy must be prepared for the same rows where particles > 1 or corrector > 0. */
 struct policy_draw {

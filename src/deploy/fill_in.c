@@ -61,7 +61,8 @@ static void put_line(const struct fill_in *f, struct file_writer *to, const char
     }
 }
 
-void fill_in_write(const struct fill_in *f, struct file_writer *to, const char *text)
+/* Every key of the text must be known: the texts are our own. */
+static void write_filled(const struct fill_in *f, struct file_writer *to, const char *text)
 {
     bool open[DEEPEST] = {true};
     int depth = 0;
@@ -92,6 +93,6 @@ dqs_status fill_in_file(const struct fill_in *f, const char *path, const char *t
 {
     struct file_writer writer;
     TRY(file_begin(&writer, path, error));
-    fill_in_write(f, &writer, text);
+    write_filled(f, &writer, text);
     return file_commit(&writer, error);
 }

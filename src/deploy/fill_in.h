@@ -26,8 +26,6 @@ void fill_in_text(struct fill_in *f, const char *key, const char *format, ...)
 void fill_in_flag(struct fill_in *f, const char *key, bool on);
 void fill_in_writer(struct fill_in *f, const char *key, void (*write)(struct file_writer *, const void *),
                     const void *context);
-/* Every key of the text must be known: the texts are our own. */
-void fill_in_write(const struct fill_in *f, struct file_writer *to, const char *text);
 /* The same as a whole file. */
 dqs_status fill_in_file(const struct fill_in *f, const char *path, const char *text, dqs_error *error);
 

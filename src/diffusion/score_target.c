@@ -8,7 +8,8 @@
 #define SCORE_NOTHING \
     1e-9f /* all weights below this, relative to their mean, add less to S than its last bit */
 
-int score_tile_states(const struct score_options *o)
+/* States per tile so that a tile is about 128 rows: a multiple of 4, or 1. */
+static int tile_states(const struct score_options *o)
 {
     int states = 128 / o->K / 4 * 4;
     return states > 0 ? states : 1;
@@ -17,7 +18,7 @@ int score_tile_states(const struct score_options *o)
 void score_scratch_create(struct score_scratch *s, struct arena *arena, const struct score_options *o,
                           int dim)
 {
-    s->states = score_tile_states(o);
+    s->states = tile_states(o);
     size_t rows = (size_t)s->states * (size_t)(o->K > o->K_low ? o->K : o->K_low), d = (size_t)dim;
     s->owner = arena_new(arena, int, rows + (size_t)s->states);
     s->first = arena_new(arena, int, s->states);

@@ -34,8 +34,6 @@ struct score_scratch { /* one per thread, for `states` states at a time */
     float *y, *logw, *grad, *centre, *shift, *weight0;
 };
 
-/* States per tile so that a tile is about 128 rows: a multiple of 4, or 1. */
-int score_tile_states(const struct score_options *o);
 void score_scratch_create(struct score_scratch *scratch, struct arena *arena, const struct score_options *o,
                           int dim);
 /* S [n x dim] for states first .. first+n-1 (n <= scratch->states): x [. x dim] and h [.] are indexed by state. ess

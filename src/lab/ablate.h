@@ -36,7 +36,6 @@ dqs_status ablate_read(struct ablation *ablation, const struct sweep_plan *plan,
 void ablate_free(struct ablation *ablation);
 
 void ablate_document(struct document *document, const struct ablation *ablation);
-void ablate_csv(FILE *out, const struct ablation *ablation);
 void ablate_json(struct json *json, const struct ablation *ablation);
 /* ablation.png and .svg */
 dqs_status ablate_figure(const struct ablation *ablation, const struct plot_target *target, dqs_error *error);

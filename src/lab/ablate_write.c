@@ -81,7 +81,7 @@ static void csv_number(FILE *out, double value)
     fprintf(out, ",%s", text);
 }
 
-void ablate_csv(FILE *out, const struct ablation *a)
+static void write_csv(FILE *out, const struct ablation *a)
 {
     fprintf(out, "value,seeds,mean,std,low,high,area,area_std,area_low,area_high,core_hours,per_hour\n");
     for (int i = 0; i < a->n_values; i++) {
@@ -142,7 +142,7 @@ static dqs_status write_text(const struct ablation *a, const struct plot_target 
     if (!out)
         return fail(error, DQS_E_MEMORY, "ablate: out of memory");
     if (csv) {
-        ablate_csv(out, a);
+        write_csv(out, a);
     } else {
         ablate_document(&d, a);
         document_markdown(out, &d);

@@ -66,7 +66,6 @@ dqs_status sweep_plan(struct sweep_plan *plan, const struct sweep_spec *spec, dq
  * each cell is built and dropped, which takes some hundredths of a second. */
 dqs_status sweep_check(const struct sweep_plan *plan, dqs_error *error);
 void sweep_plan_free(struct sweep_plan *plan);
-dqs_status sweep_run_config(struct config **config, const struct sweep_run *run, dqs_error *error);
 
 /* ---------------------------------------------------------------- how it stands */
 enum sweep_phase { SWEEP_WAITING, SWEEP_STOPPED, SWEEP_RUNNING, SWEEP_FAILED, SWEEP_DONE, SWEEP_PHASES };

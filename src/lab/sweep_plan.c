@@ -256,7 +256,7 @@ static dqs_status add_runs(struct builder *b, const struct sweep_axis *seeds, dq
 
 /* ---------------------------------------------------------------- against what is there */
 
-dqs_status sweep_run_config(struct config **config, const struct sweep_run *run, dqs_error *error)
+static dqs_status run_config(struct config **config, const struct sweep_run *run, dqs_error *error)
 {
     char seed[32];
     TRY(config_create(config, run->algo, run->task, error));
@@ -317,7 +317,7 @@ static dqs_status check_existing(const struct sweep_run *run, dqs_error *error)
     dqs_status status = config_from_yaml(&found, text, size, path, NULL, NULL, true, error);
     free(text);
     if (status == DQS_OK)
-        status = sweep_run_config(&planned, run, error);
+        status = run_config(&planned, run, error);
     if (status == DQS_OK && (planned->algo != found->algo || strcmp(planned->env->name, found->env->name) ||
                              strcmp(planned->preset, found->preset)))
         status = fail(error, DQS_E_MISMATCH,
@@ -386,7 +386,7 @@ dqs_status sweep_check(const struct sweep_plan *plan, dqs_error *error)
         snprintf(path, sizeof path, "%s/checkpoint.safetensors", run->folder);
         if (file_exists(path)) /* it was built before */
             continue;
-        TRY(sweep_run_config(&config, run, error));
+        TRY(run_config(&config, run, error));
         dqs_status status = run_check(config, &inner);
         config_free(config);
         if (status != DQS_OK)

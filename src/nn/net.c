@@ -24,11 +24,6 @@ static size_t offset(const struct net_spec *spec, int layer)
     return at;
 }
 
-size_t net_count(const struct net_spec *spec)
-{
-    return offset(spec, spec->hidden + 1);
-}
-
 float *net_weight(const struct net *net, int layer)
 {
     return net->params + offset(&net->spec, layer);
@@ -43,7 +38,7 @@ void net_create(struct net *net, struct arena *arena, const struct net_spec *spe
 {
     assert(spec->width % KERNELS_LANES == 0 && spec->hidden >= 1 && spec->hidden <= NET_LAYERS);
     net->spec = *spec;
-    net->count = net_count(spec);
+    net->count = offset(spec, spec->hidden + 1);
     net->params = arena_new(arena, float, net->count);
     net->packs = arena_new(arena, struct net_packs, 1);
     for (int l = 0; l < spec->hidden; l++) {

@@ -49,7 +49,6 @@ struct tape {
 
 enum net_init { NET_UNIFORM, NET_ORTHOGONAL };
 
-size_t net_count(const struct net_spec *spec);
 void net_create(struct net *net, struct arena *arena, const struct net_spec *spec);
 /* NET_UNIFORM: weights and biases U(+-1/sqrt(fan in)), as PyTorch's Linear; NET_ORTHOGONAL: gain sqrt 2, biases 0.
  * out_scale multiplies the output layer. */
