@@ -184,7 +184,7 @@ static void test_averages(void **state)
 {
     (void)state;
     static const char *const names[] = {"score/0.weight", "critic0/1.weight", "critic1/out.bias"};
-    enum { UPDATES = 8 };
+    enum { UPDATES = 16 };
     double mean[COUNT(names)][64 * 64] = {{0}};
     struct agent plain, averaged;
     struct rng rng, other;
@@ -215,7 +215,7 @@ static void test_averages(void **state)
         for (size_t i = 0; i < COUNT(names); i++) {
             size_t n = 0;
             const float *now = kept_floats(&without, names[i], &n);
-            double share = fmax(0.25, 1.0 / (u + 1));
+            double share = fmax(0.25, 4.0 / (u + 4));
             snprintf(name, sizeof name, "average/%s", names[i]);
             const float *average = kept_floats(&with, name, &n);
             for (size_t j = 0; j < n; j++) {

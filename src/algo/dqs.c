@@ -57,12 +57,12 @@ static struct net *network(struct dqs *q, int i)
     return i == 0 ? &q->policy.score : &q->critics.net[i - 1];
 }
 
-/* [DEV] The first updates are averaged as they are, later ones with a fading memory. */
+/* [DEV] A fading memory of the last updates, about a quarter of all that were made, 1/average of them at most. */
 static void update_averages(struct dqs *q)
 {
     for (int i = 0; averages(q) && i < 3; i++)
         polyak_blend(q->setup.compute, &q->average[i], network(q, i),
-                     fmax(q->o.average, 1 / (1 + (double)q->e.updates)));
+                     fmax(q->o.average, 4 / (4 + (double)q->e.updates)));
 }
 
 /* The averages take the place of the networks; once more, and they are back. Before the first update there are none. */

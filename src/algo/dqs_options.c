@@ -159,7 +159,7 @@ const struct option_preset dqs_preset_table[] = {
     {"default", NULL,
      "critic_width=128 score_width=128 batch=128 updates_per_step=4 particles=8 lr_critic=1e-3 squash=clip "
      "temperature=relative kappa=0.3 T_floor=1e-6 T_ceiling=0.03 T_target=0.2 bound_values=true "
-     "average=0.0003 eval_particles=32 eval_choice=best"},
+     "average=3e-5 eval_particles=32 eval_choice=best"},
     {"default", "gmm",
      BOX GMM "warmup=1000 noised=buffer corrector=10 T_spread=3.3 steps=20000 final_episodes=5000"},
     {"default", "maze", BOX MAZE "T_spread=3.3 steps=100000"},
