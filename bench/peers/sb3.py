@@ -1,9 +1,10 @@
 """SAC, TD3, DDPG and PPO beside Stable-Baselines3: the same task, budget, networks and constants, one after the other on the same processor.
 
-    .venv/bin/python bench/peers/sb3.py [--algos sac,td3,ddpg,ppo] [--tasks pendulum,cheetah-run] [--seeds 0,1,2] [--steps N]
-                                        [--out FOLDER] [--program build/dqs]
+    python3 -m venv .venv-peers && .venv-peers/bin/pip install torch==2.13.0 stable-baselines3==2.9.2 dm_control==1.0.44 mujoco==3.14.0
+    .venv-peers/bin/python bench/peers/sb3.py [--algos sac,td3,ddpg,ppo] [--tasks pendulum,cheetah-run] [--seeds 0,1,2] [--steps N]
+                                              [--out FOLDER] [--program build/dqs]
 
-Needs stable-baselines3, torch, gymnasium and, for MuJoCo's tasks, dm_control. Prints a Markdown table: mean return of 20 evaluation episodes of every seed,
+Prints a Markdown table: mean return of 20 evaluation episodes of every seed,
 steps a second of whole runs without their evaluations, and the ratio. FOLDER keeps one JSON file per run, and a run that has one is not repeated.
 """
 import argparse
