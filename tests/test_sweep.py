@@ -241,9 +241,9 @@ def test_killed_at_random_moments_ends_with_the_same_bits(seed, calm, tmp_path):
 
 
 def test_ctrl_c_saves_and_a_second_start_goes_on(tmp_path):
-    """Nothing but the stop makes a checkpoint here."""
+    """Nothing but the stop makes a checkpoint here. The runs are long, so that a fast machine shows them under way."""
     grid = GRID.replace("[td3, sac]", "[td3]").replace("checkpoint_every: 400", "checkpoint_every: 0")
-    file = write(tmp_path, grid.replace("4000", "20000").replace("batch: 32", "batch: 64"))
+    file = write(tmp_path, grid.replace("4000", "150000").replace("eval_every: 1000", "eval_every: 10000"))
     calm, out = tmp_path / "calm", tmp_path / "out"
     assert dqs("sweep", file, "--out", calm, "--jobs", 2).returncode == 0
     args = ["sweep", file, "--out", out, "--jobs", 2]
@@ -253,7 +253,7 @@ def test_ctrl_c_saves_and_a_second_start_goes_on(tmp_path):
     lines = [line for line in re.split(r"[\r\n]+", text) if line]
     assert re.match(r"stopped: 0 of 2 done, 2 stopped, ", lines[-1]) and f"to go on: {DQS} sweep {file}" in lines[-1]
     assert any(re.match(r"out: 0 of 2 done, 2 running, about .* left$", line) for line in lines), lines
-    table = [line for line in lines if re.match(r"  running pendulum/td3/default-s[01] +step \d+ of 20000 \(\d+%\), ETA ", line)]
+    table = [line for line in lines if re.match(r"  running pendulum/td3/default-s[01] +step \d+ of 150000 \(\d+%\), ETA ", line)]
     assert table and max(map(len, table)) < 100
     assert len(list(out.rglob("checkpoint.safetensors"))) == 2 and not list(out.rglob("DONE"))
     assert [row["state"] for row in only_json(dqs("sweep", out, "--status", "--json"))["runs"]] == ["stopped"] * 2
