@@ -151,14 +151,14 @@ const struct option_preset dqs_preset_table[] = {
     /* The best measured here. The row of all tasks is made for control: small networks that learn four times a step do
      * better than large ones once, at the same cost; actions follow the values where the score network lags behind, stay
      * where the network has learned (clip), and T follows the spread of the values, which grows fortyfold on some tasks, up
-     * to 0.03: warm enough to explore while they are flat, sharper and sharper afterwards. Next to nothing holds it up: where
+     * to 0.05: warm enough to explore while they are flat, sharper and sharper afterwards. Next to nothing holds it up: where
      * rewards are rare the spread is a thousandth, and any T above it is a uniform policy. Values stay within what rewards can
-     * add up to, or they feed on themselves where a task is nearly solved, and are those of a policy at a fifth of T: the noise
+     * add up to, or they feed on themselves where a task is nearly solved, and are those of a policy at a tenth of T: the noise
      * that explores is not what will act in the end. What is evaluated is not that exploration but
      * the best of 32 samples of the averaged networks. */
     {"default", NULL,
      "critic_width=128 score_width=128 batch=128 updates_per_step=4 particles=8 lr_critic=1e-3 squash=clip "
-     "temperature=relative kappa=0.3 T_floor=1e-6 T_ceiling=0.03 T_target=0.2 bound_values=true "
+     "temperature=relative kappa=0.3 T_floor=1e-6 T_ceiling=0.05 T_target=0.1 bound_values=true "
      "average=3e-5 eval_particles=32 eval_choice=best"},
     {"default", "gmm",
      BOX GMM "warmup=1000 noised=buffer corrector=10 T_spread=3.3 steps=20000 final_episodes=5000"},
