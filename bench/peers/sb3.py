@@ -52,8 +52,9 @@ class ControlTask(gymnasium.Env):
 
 
 def environment(task):
+    """Actions in [-1, 1], as our learners see every task: SB3's PPO takes them as they come, and its first noise is of size 1 in their units."""
     if task == "pendulum":
-        return gymnasium.make("Pendulum-v1")
+        return gymnasium.wrappers.RescaleAction(gymnasium.make("Pendulum-v1"), np.float32(-1), np.float32(1))
     return ControlTask(task)
 
 
@@ -63,7 +64,8 @@ def peer(algo, task, seed, steps):
     small = task == "pendulum"
     env, warm_up = environment(task), 1000 if small else 10_000
     if algo == "sac":
-        model = sb3.SAC("MlpPolicy", env, seed=seed, learning_starts=warm_up, learning_rate=1e-3 if small else 3e-4, device="cpu",
+        # From SB3's own 1, alpha needs 20 000 updates to come down: at 30 000 steps neither has begun to learn.
+        model = sb3.SAC("MlpPolicy", env, seed=seed, learning_starts=warm_up, learning_rate=1e-3 if small else 3e-4, ent_coef="auto_0.1", device="cpu",
                         policy_kwargs=dict(net_arch=[256, 256]), **OFF_POLICY)
     elif algo in ("td3", "ddpg"):
         size = env.action_space.shape[0]
@@ -84,7 +86,7 @@ def peer(algo, task, seed, steps):
 def ours(program, algo, task, seed, steps):
     settings = ["eval_every=0", f"final_episodes={EPISODES}", "checkpoint_every=0"]
     if algo == "sac":
-        settings += ["alpha=1"]  # SB3's
+        settings += ["alpha=0.1", "log_sigma=clamp", "log_sigma_min=-20"]  # the last two are SB3's
     if algo == "ddpg":
         settings += ["last_layer=1"]  # SB3's actor starts like any layer of PyTorch's
     if algo == "ppo":
