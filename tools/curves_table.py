@@ -25,7 +25,9 @@ def curve(rows):
 
 
 def training(run, n):
-    """The mean return of the last n training episodes, or None where the running means forget the first ones."""
+    """The mean return of the last n training episodes, or None where progress.csv was not kept or its running means forget the first ones."""
+    if not (run / "progress.csv").exists():
+        return None
     with open(run / "progress.csv") as file:
         rows = [row for row in csv.DictReader(file) if row["rollout/ep_rew_mean"]]
     total = {int(float(row["time/episodes"])): float(row["time/episodes"]) * float(row["rollout/ep_rew_mean"]) for row in rows}
