@@ -58,7 +58,7 @@ static void fill_replay(struct bench_learner *l, int obs_dim, int act_dim)
             action[i] = (float)(2 * rng_uniform(&rng) - 1);
         reward = (float)rng_uniform(&rng);
         l->algo->observe(l->self,
-                         &(struct transitions){1, obs, action, &reward, next, &terminated, &truncated});
+                         &(struct transitions){1, 1, obs, action, &reward, next, &terminated, &truncated});
     }
 }
 

@@ -55,7 +55,7 @@ static void keep_best(double *best, double *clock, int n)
 static dqs_status measure(struct bench_training *t, struct run *run, int n, dqs_error *error)
 {
     const struct env_batch *e = run->envs;
-    const struct transitions seen = {e->n,        run->obs,      run->action, e->reward,
+    const struct transitions seen = {e->n, e->n * e->repeat, run->obs, run->action, e->reward,
                                      e->next_obs, e->terminated, e->truncated};
     double clock = clock_seconds();
     TRY(loop_run(run, run->count.step + n, error));

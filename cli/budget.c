@@ -50,9 +50,11 @@ static dqs_status play(struct budget *b, dqs_policy *policy, long episode, doubl
     *sum = 0;
     for (long t = 0; status == DQS_OK && t < DQS_LONGEST_EPISODE && !outcome.terminated && !outcome.truncated;
          t++) {
-        double begin = clock_seconds();
-        status = dqs_policy_act(policy, obs, action, error);
-        b->us[(*actions)++] = (clock_seconds() - begin) * 1e6;
+        if (t % dqs_policy_action_repeat(policy) == 0) {
+            double begin = clock_seconds();
+            status = dqs_policy_act(policy, obs, action, error);
+            b->us[(*actions)++] = (clock_seconds() - begin) * 1e6;
+        }
         if (status == DQS_OK)
             status = dqs_env_step(b->env, action, obs, &outcome, error);
         *sum += outcome.reward;

@@ -34,12 +34,12 @@ static double option(const dqs_config *config, const char *key, double otherwise
     return text && number_read(text, &value) ? value : otherwise;
 }
 
-/* Only options that change nothing about the cost of a step. */
+/* Only options that change nothing about the cost of an action or an update. */
 static bool shorten(dqs_config *config)
 {
     static const struct {
         const char *key, *value;
-    } changes[] = {{"warmup", "256"}, {"replay", "4096"}, {"threads", "1"}};
+    } changes[] = {{"warmup", "256"}, {"replay", "4096"}, {"threads", "1"}, {"action_repeat", "1"}};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         if (dqs_config_get(config, changes[i].key) &&
             dqs_config_set(config, changes[i].key, changes[i].value, NULL) != DQS_OK)
@@ -58,6 +58,7 @@ static bool configure(struct bench *b, struct probe *probe, const struct sweep_r
     double epochs = option(b->config, "epochs", 0), batch = option(b->config, "batch", 1);
     probe->warmup = (long)option(b->config, "warmup", 0);
     probe->updates = epochs > 0 ? epochs / batch : option(b->config, "updates_per_step", 1);
+    probe->repeat = option(b->config, "action_repeat", 1);
     probe->every = (long)option(b->config, "eval_every", 0);
     probe->some = (long)option(b->config, "eval_episodes", 1);
     probe->final = (long)option(b->config, "final_episodes", 1);
@@ -173,10 +174,10 @@ bool probe_task(double *seconds, long *length, const char *task)
 
 double probe_seconds(const struct probe *p, double env_step, long length, long begin, long steps)
 {
-    double left = (double)(steps - begin),
+    double left = (double)(steps - begin), actions = left / p->repeat,
            learning = (double)(steps - (begin > p->warmup ? begin : p->warmup));
     double evaluations = p->every > 0 ? left / (double)p->every : 0;
-    double rows = (evaluations * (double)p->some + (double)p->final) * (double)length;
-    return left * (p->act + env_step) + (learning > 0 ? learning * p->updates * p->update : 0) +
-           rows * (p->row + env_step);
+    double evaluated = (evaluations * (double)p->some + (double)p->final) * (double)length;
+    return actions * p->act + (left + evaluated) * env_step +
+           (learning > 0 ? learning * p->updates * p->update : 0) + evaluated / p->repeat * p->row;
 }

@@ -8,6 +8,7 @@ struct probe {
     double act, update;      /* seconds of one action and of one update */
     double row;              /* of one action among many, as in evaluations */
     double updates;          /* to an environment step */
+    double repeat;           /* steps for which an action is held */
     long warmup;             /* steps before the first */
     long every, some, final; /* evaluations: steps between them, episodes of each and of the last */
 };

@@ -230,6 +230,8 @@ dqs_status dqs_policy_load(dqs_policy **policy, const char *path, dqs_error *err
 dqs_status dqs_policy_load_with(dqs_policy **policy, const char *path, const char *settings,
                                 dqs_error *error);
 int dqs_policy_steps(const dqs_policy *policy); /* sampling_steps; 0 if an action takes one pass */
+/* Steps of the task for which it learned to hold an action (its option action_repeat): whoever steps the task holds it. */
+int dqs_policy_action_repeat(const dqs_policy *policy);
 int dqs_policy_obs_dim(const dqs_policy *policy);
 int dqs_policy_act_dim(const dqs_policy *policy);
 void dqs_policy_seed(dqs_policy *policy, uint64_t seed);

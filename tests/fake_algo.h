@@ -105,9 +105,9 @@ static void fake_observe(void *self, const struct transitions *t)
                       t->next_obs[i * f->obs_dim] + (float)t->terminated[i] + 2 * (float)t->truncated[i];
         f->replay[f->head++ % FAKE_REPLAY] = mixed;
     }
-    f->seen += t->rows;
+    f->seen += t->steps;
     if (f->seen > f->options.warm_up)
-        f->due += t->rows * f->options.updates_per_step;
+        f->due += t->steps * f->options.updates_per_step;
 }
 
 static bool fake_update_due(const void *self)

@@ -84,7 +84,7 @@ ORACLE void agent_live(struct agent *a, int steps, struct rng *rng)
         for (int j = 0; j < d; j++)
             assert_true(action[j] >= -1 && action[j] <= 1);
         a->algo->observe(a->self,
-                         &(struct transitions){1, obs, action, &reward, next, &terminated, &truncated});
+                         &(struct transitions){1, 1, obs, action, &reward, next, &terminated, &truncated});
     }
 }
 
@@ -123,7 +123,7 @@ ORACLE double distance_after(const char *algo, int steps, const char *settings)
         }
         if (learned)
             continue;
-        a.algo->observe(a.self, &(struct transitions){1, obs, action, &reward, obs, &terminated, &truncated});
+        a.algo->observe(a.self, &(struct transitions){1, 1, obs, action, &reward, obs, &terminated, &truncated});
         while (a.algo->update_due(a.self))
             a.algo->update(a.self, NULL);
     }
@@ -290,7 +290,7 @@ ORACLE void check_updates(const char *algo, const char *name, const char *kernel
     float *reward = fixture_floats(&f, &arena, &rows, "transitions/reward");
     for (size_t r = 0; r < rows; r++) { /* truncation must not matter */
         uint8_t terminated = over[r] != 0, truncated = r % 2;
-        a.algo->observe(a.self, &(struct transitions){1, obs + 3 * r, action + 2 * r, reward + r,
+        a.algo->observe(a.self, &(struct transitions){1, 1, obs + 3 * r, action + 2 * r, reward + r,
                                                       next + 3 * r, &terminated, &truncated});
     }
     for (int i = 0; i < updates; i++)

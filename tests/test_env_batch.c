@@ -444,6 +444,40 @@ static void test_termination_in_a_batch(void **unused)
     env_unload(handle);
 }
 
+/* The counter rewards 1, 2, 3, ... and ends with its fifth step. */
+static void test_held_actions(void **unused)
+{
+    (void)unused;
+    const dqs_env_type *type;
+    void *handle;
+    dqs_error error = {0};
+    struct arena arena = {0};
+    struct env_batch *b;
+    assert_int_equal(env_load(&type, &handle, TEST_BINARY_DIR "/plugin_counter.so", &error), DQS_OK);
+    assert_int_equal(env_batch_create(&b, &arena, type, NULL, 2, 1, NULL, &error), DQS_OK);
+    assert_int_equal(b->repeat, 1);
+    b->repeat = 3;
+    assert_int_equal(env_batch_reset(b, &error), DQS_OK);
+    for (int episode = 0; episode < 2; episode++) {
+        assert_int_equal(env_batch_step(b, (float[]){0, 0, 0, 0}, &error), DQS_OK);
+        assert_int_equal(b->made[1], 3);
+        assert_near(b->reward[1], 2.0, 0.0);
+        assert_near(b->next_obs[3], 3.0, 0.0);
+        assert_int_equal(b->terminated[1], 0);
+        assert_int_equal(b->episode_step[1], 3);
+        assert_int_equal(env_batch_step(b, (float[]){0, 0, 0, 0}, &error), DQS_OK);
+        assert_int_equal(b->made[1], 2); /* not into the next episode */
+        assert_near(b->reward[1], 4.5, 0.0);
+        assert_near(b->next_obs[3], 5.0, 0.0);
+        assert_int_equal(b->terminated[1], 1);
+        assert_near(b->finished_return[1], 15.0, 0.0);
+        assert_int_equal(b->finished_length[1], 5);
+    }
+    env_batch_close(b);
+    arena_free(&arena);
+    env_unload(handle);
+}
+
 static void test_truncated_yields_to_terminated(void **unused)
 {
     (void)unused;
@@ -477,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_plugins),
         cmocka_unit_test(test_termination_in_a_batch),
+        cmocka_unit_test(test_held_actions),
         cmocka_unit_test(test_truncated_yields_to_terminated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

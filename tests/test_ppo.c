@@ -271,7 +271,7 @@ static void check_minibatch(const char *name, const char *kernels)
         assert_false(a.algo->update_due(a.self));
         assert_int_equal(a.algo->act(a.self, action, obs + 6 * t, ENVS, DQS_ACT_EXPLORE, NULL), DQS_OK);
         assert_arrays("action", action, expected + 4 * t, 4, 1e-5);
-        a.algo->observe(a.self, &(struct transitions){ENVS, obs + 6 * t, action, reward + 2 * t, next + 6 * t,
+        a.algo->observe(a.self, &(struct transitions){ENVS, ENVS, obs + 6 * t, action, reward + 2 * t, next + 6 * t,
                                                       ends[0], ends[1]});
     }
     assert_int_equal(visit_part(&a, part, "", compare_part), 7); /* the rollout */
@@ -477,7 +477,7 @@ static void check_resume(int steps, int updates, bool between)
     if (between) {
         float reward = 1;
         uint8_t no = 0;
-        struct transitions t = {1, obs, action, &reward, obs, &no, &no};
+        struct transitions t = {1, 1, obs, action, &reward, obs, &no, &no};
         a.algo->observe(a.self, &t);
         b.algo->observe(b.self, &t);
     }

@@ -139,6 +139,15 @@ static void loop_calls_in_order(void **state)
                                     "aouuu");
     assert_int_equal(run->count.step, 12); /* whole steps of all environments */
     run_free(run);
+
+    /* Held actions: everything goes on counting steps of the task. */
+    run = start("pendulum", "order-held", "steps=9 action_repeat=3 updates_per_step=1 warm_up=5 eval_every=6");
+    train(run, -1);
+    assert_string_equal(fake_calls, "ao"
+                                    "aouuud"
+                                    "aouuu");
+    assert_int_equal(run->count.step, 9);
+    run_free(run);
 }
 
 static void loop_counts_episodes(void **state)
@@ -283,9 +292,9 @@ static const char *const resumed_tasks[] = {"gmm",         "maze", "maze-small",
 static void resume_is_exact(void **state)
 {
     (void)state;
-    const char *settings[] = {"n_envs=1", "n_envs=3 seed=5"};
+    const char *settings[] = {"n_envs=1", "n_envs=3 seed=5", "action_repeat=7"};
     for (int e = 0; resumed_tasks[e]; e++)
-        for (int s = 0; s < 2; s++) {
+        for (int s = 0; s < 3; s++) {
             char whole[64], parts[64];
             const char *env = resumed_tasks[e];
             snprintf(whole, sizeof whole, "whole-%s-%d", env, s);
@@ -415,6 +424,20 @@ static void evaluation_is_right(void **state)
     assert_true(seen[0] == 0 && seen[1] == 1 && seen[2] == 2 && seen[3] == 3); /* the last is the true one */
     assert_int_equal(steps, 3);
     assert_null(safetensors_find(&file, "soft_value"));
+    safetensors_close(&file);
+    run_free(run);
+
+    /* Two steps at a time: the return and the length are those of the task, the third step has an action of its own. */
+    run = start_tick(&type, "tick-held", "steps=6 action_repeat=2 eval_every=0 final_episodes=1 threads=1");
+    ok(evaluate(run, 1, DQS_ACT_EVALUATE, &ev, &error), &error);
+    assert_true(ev.mean == 30 && ev.mean_length == 3);
+    ok(evaluate_write_trace(run, &error), &error);
+    run_path(run, path, "trace.safetensors");
+    ok(safetensors_open(path, &file, &error), &error);
+    obs = safetensors_find(&file, "obs");
+    assert_int_equal(obs->bytes, 3 * sizeof *seen);
+    memcpy(seen, obs->data, 3 * sizeof *seen);
+    assert_true(seen[0] == 0 && seen[1] == 2 && seen[2] == 3);
     safetensors_close(&file);
     run_free(run);
 }

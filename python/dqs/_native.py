@@ -91,6 +91,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "dqs_policy_load": (c_int, [POINTER(HANDLE), c_char_p, ERR]),
     "dqs_policy_obs_dim": (c_int, [HANDLE]),
     "dqs_policy_act_dim": (c_int, [HANDLE]),
+    "dqs_policy_action_repeat": (c_int, [HANDLE]),
     "dqs_policy_seed": (None, [HANDLE, c_uint64]),
     "dqs_policy_act": (c_int, [HANDLE, ARRAY, ARRAY, ERR]),
     "dqs_policy_free": (None, [HANDLE]),

@@ -28,13 +28,14 @@ class Policy:
     """Acts, and can do nothing else: a run folder (then its best policy), a policy file, or what `Agent.save` wrote.
 
     Actions have the bounds of the environment where the file or its task tell them, else they are in [-1, 1]
-    (`bounded` says which).
+    (`bounded` says which). A policy learned to hold each action for `action_repeat` steps of the environment: your loop does that.
     """
 
     def __init__(self, path: PathLike):
         self._handle = _native.create("dqs_policy_load", "dqs_policy_free", _native.text(path, "path"))
         self.obs_dim: int = lib.dqs_policy_obs_dim(self._handle.value)
         self.act_dim: int = lib.dqs_policy_act_dim(self._handle.value)
+        self.action_repeat: int = lib.dqs_policy_action_repeat(self._handle.value)
         self._error, self._lock = ErrorStruct(), threading.Lock()
         self._map, self._shape = _bounds(Path(path), self.obs_dim, self.act_dim)
         self.bounded = self._map is not None

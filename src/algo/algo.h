@@ -22,9 +22,11 @@ struct algo_setup {
     int max_rows;    /* most rows a single act call will have */
 };
 
-/* One step of all environments. next_obs is the true one, before any reset. */
+/* One action of all environments. next_obs is the true one, before any reset; reward the mean of the steps that the action
+ * took, so that rewards, values and temperatures are those of a step however long actions are held. */
 struct transitions {
     int rows;
+    long steps; /* of all environments together: rows, or more where actions are held */
     const float *obs, *action, *reward, *next_obs;
     const uint8_t *terminated, *truncated;
 };

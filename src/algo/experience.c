@@ -62,7 +62,7 @@ void experience_observe(struct experience *e, const struct transitions *t)
     for (size_t r = 0; r < (size_t)t->rows; r++)
         ring_push(&e->replay, t->obs + r * o, t->action + r * d, t->reward[r], t->next_obs + r * o,
                   t->terminated[r]);
-    e->steps += t->rows;
+    e->steps += t->steps;
 }
 
 bool experience_update_due(const struct experience *e)

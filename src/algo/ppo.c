@@ -120,7 +120,7 @@ static void ppo_observe(void *self, const struct transitions *t)
     }
     reward_normaliser_step(&p->rewards, p->reward, t->reward, t->terminated, t->truncated);
     rollout_end(r, p->reward, p->final_value, p->terminated, t->truncated);
-    p->steps += n;
+    p->steps += t->steps;
     if (rollout_full(r)) { /* the networks are still those that drew it */
         values_of(p, r->value, r->obs, rollout_rows(r));
         rollout_advantages(r, p->o.gamma, p->o.gae_lambda);

@@ -105,6 +105,18 @@ static dqs_status make(struct dqs_agent **out, int obs_dim, int act_dim, int n_e
     return DQS_OK;
 }
 
+/* Whoever owns the loop steps the task, and to the agent an observation is a step. What a preset says of holding actions does not
+ * apply, then; what the caller says is a misunderstanding. */
+static dqs_status hold_no_actions(struct config *config, dqs_error *error)
+{
+    long repeat = config->value.run.action_repeat;
+    if (repeat != 1 && repeat != config->standard.run.action_repeat)
+        return fail(error, DQS_E_OPTION,
+                    "action_repeat=%ld: an agent does not step the task; hold its actions in your own loop",
+                    repeat);
+    return config_set(config, "action_repeat", "1", error);
+}
+
 dqs_status dqs_agent_create(dqs_agent **out, const dqs_config *config, int obs_dim, int act_dim, int n_envs,
                             dqs_error *error)
 {
@@ -114,6 +126,8 @@ dqs_status dqs_agent_create(dqs_agent **out, const dqs_config *config, int obs_d
     struct dqs_agent *agent;
     TRY(make(&agent, obs_dim, act_dim, n_envs, error));
     dqs_status status = config_clone(&agent->config, config_inside(config), error);
+    if (status == DQS_OK)
+        status = hold_no_actions(agent->config, error);
     if (status == DQS_OK)
         status = can_terminate(agent->config, &agent->terminates, error);
     if (status == DQS_OK)
@@ -190,6 +204,7 @@ dqs_status dqs_agent_observe(dqs_agent *agent, const float *obs, const float *ac
     TRY(check_finite("reward", reward, n, 1, error));
     TRY(check_finite("next_obs", next_obs, n, agent->obs_dim, error));
     agent->config->algo->observe(agent->self, &(struct transitions){.rows = n,
+                                                                    .steps = n,
                                                                     .obs = obs,
                                                                     .action = action,
                                                                     .reward = reward,

@@ -175,6 +175,7 @@ static dqs_status export_with(struct deployed *policy, const dqs_export *how, st
     TRY(choose_path(&job, how->path, format, error));
     TRY(choose_name(&job, how->name, format->ending, error));
     put_comment(job.env, sizeof job.env, policy->env);
+    job.repeat = policy->repeat;
     snprintf(job.algo, sizeof job.algo, "%s", policy->algo->name);
     TRY(choose_scale(&job, policy, how, arena, error));
     TRY(export_check(&job, error));

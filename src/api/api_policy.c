@@ -125,6 +125,7 @@ static dqs_status open_policy(struct deployed **policy, const struct safetensors
         const char *env = safetensors_metadata(file, "env"), *key = config->algo->sampling_steps;
         snprintf((*policy)->env, sizeof(*policy)->env, "%s", env ? env : "");
         (*policy)->steps = key ? atoi(config_get(config, key)) : 0;
+        (*policy)->repeat = (int)config->value.run.action_repeat;
         find_bounds(*policy, file, config);
     }
     config_free(config);
@@ -179,6 +180,11 @@ dqs_status dqs_policy_load_with(dqs_policy **out, const char *path, const char *
 int dqs_policy_steps(const dqs_policy *policy)
 {
     return policy_inside(policy)->steps;
+}
+
+int dqs_policy_action_repeat(const dqs_policy *policy)
+{
+    return policy_inside(policy)->repeat;
 }
 
 int dqs_policy_obs_dim(const dqs_policy *policy)

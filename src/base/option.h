@@ -44,7 +44,8 @@ struct option {
     }
 /* A table ends with a row whose key is NULL. */
 
-/* A named set of values, for one environment or (env NULL) for all: "gamma=0 temperature=fixed". Later rows win. */
+/* A named set of values, for one environment, a family of them ("control") or (env NULL) for all: "gamma=0
+ * temperature=fixed". Later rows win, and the more particular ones over the others. */
 struct option_preset {
     const char *preset, *env, *settings;
 };

@@ -15,6 +15,7 @@ struct export_job {
     char path[EXPORT_PATH_SIZE]; /* ends in .c or .onnx */
     char name[EXPORT_NAME_SIZE]; /* of the policy, a C identifier */
     char env[100], algo[32];     /* for comments */
+    int repeat;                  /* steps of the task for which an action is to be held */
     bool half;                   /* weights in half precision */
     const float *centre, *reach; /* [act_dim]: action = centre + reach a, a in the box; NULL: a itself */
 };

@@ -415,6 +415,7 @@ static void fill_names(struct fill_in *f, const struct export_job *job)
     fill_in_text(f, "env", "%s", job->env);
     fill_in_text(f, "algo", "%s", job->algo);
     fill_in_text(f, "version", "%s", DQS_VERSION);
+    fill_in_text(f, "repeat", "%d", job->repeat);
     fill_in_text(f, "units", "%s", job->centre ? "the task's own units" : "the box [-1,1]");
 }
 

@@ -442,11 +442,12 @@ static dqs_status write_onnx(const struct export_job *job, dqs_error *error)
     if (job->centre)
         a = ADD(vector(g, job->centre, b->act_dim), MUL(vector(g, job->reach, b->act_dim), a));
     onnx_output(g, "action", a, b->act_dim);
-    char summary[300], normals[16];
+    char summary[300], normals[16], repeat[16];
     export_summary(b, summary, sizeof summary);
     snprintf(normals, sizeof normals, "%d", b->normals);
-    const struct onnx_note notes[] = {{"env", job->env},    {"algo", job->algo},  {"summary", summary},
-                                      {"normals", normals}, {"dqs", DQS_VERSION}, {NULL, NULL}};
+    snprintf(repeat, sizeof repeat, "%d", job->repeat);
+    const struct onnx_note notes[] = {{"env", job->env},         {"algo", job->algo},  {"summary", summary}, {"normals", normals},
+                                      {"action_repeat", repeat}, {"dqs", DQS_VERSION}, {NULL, NULL}};
     return onnx_write(g, job->path, job->name, notes, error);
 }
 

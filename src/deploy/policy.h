@@ -17,6 +17,7 @@ struct deployed {
     char env[100];     /* what it was learned on, "" where nobody knows */
     float *low, *high; /* [act_dim]: the task's bounds; NULL where nobody knows */
     int steps;         /* of sampling, in one action; 0: one pass */
+    int repeat;        /* steps of the task for which an action is to be held */
     const struct algo *algo;
     void *options; /* its own copy */
     struct deployed_shape shape;

@@ -14,6 +14,8 @@
 extern const dqs_env_type *const env_table[]; /* ends with NULL */
 /* Also accepts other spellings: case, '_' for '-'. NULL if unknown. */
 const dqs_env_type *env_find(const char *name);
+/* Tasks that share rows of presets: "control" of the DeepMind Control Suite, NULL of any other. */
+const char *env_family(const dqs_env_type *type);
 /* By name from the table; a path that contains '/' or ends in .so: a plug-in; gym:ID: one of Gymnasium's. *handle: see
  * env_unload. */
 dqs_status env_load(const dqs_env_type **type, void **handle, const char *name, dqs_error *error);
@@ -37,16 +39,18 @@ struct env_batch {
     const dqs_env_type *type;
     dqs_spec spec;
     int n;
+    int repeat;                      /* steps of the task for which an action is held: 1 unless the owner sets it */
     void **self;                     /* n instances */
     float *obs;                      /* n x obs_dim: what to act on now (after any reset) */
     float *next_obs;                 /* n x obs_dim: the true result of the last step */
     float *action;                   /* n x act_dim: mapped to the task's bounds */
-    float *reward;                   /* n */
+    float *reward;                   /* n: mean of the steps that were made */
     uint8_t *terminated, *truncated; /* n; truncated is 0 where terminated is 1 */
     long *episode_step, *episode;    /* n */
     double *episode_return;          /* n, running */
     double *finished_return; /* n: return of the episode that ended in the last step, NaN if none did */
     long *finished_length;
+    int *made;     /* n: steps of the task in the last step of the batch, 1 to repeat */
     double *state; /* n x state_dim, filled by env_batch_capture */
     uint64_t seed;
     dqs_error *errors;       /* n */

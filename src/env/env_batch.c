@@ -20,6 +20,7 @@ static void take_arrays(struct env_batch *batch, struct arena *arena)
     batch->episode_return = arena_new(arena, double, n);
     batch->finished_return = arena_new(arena, double, n);
     batch->finished_length = arena_new(arena, long, n);
+    batch->made = arena_new(arena, int, n);
     batch->state = arena_new(arena, double, n *(batch->spec.state_dim ? batch->spec.state_dim : 1));
     batch->errors = arena_new(arena, dqs_error, n);
 }
@@ -32,6 +33,7 @@ dqs_status env_batch_create(struct env_batch **batch, struct arena *arena, const
     TRY(env_check_type(type, error));
     struct env_batch *b = arena_new(arena, struct env_batch, 1);
     b->type = type;
+    b->repeat = 1;
     b->seed = seed;
     b->pool = pool;
     b->self = arena_new(arena, void *, n);
@@ -129,15 +131,21 @@ static void step_lane(void *context, int lane, int thread)
     size_t obs_bytes = sizeof(float) * (size_t)b->spec.obs_dim;
     size_t action_at = (size_t)lane * (size_t)b->spec.act_dim;
     float *obs = lane_obs(b->obs, b, lane), *next_obs = lane_obs(b->next_obs, b, lane);
-    dqs_outcome outcome;
+    dqs_outcome outcome = {0};
+    double reward = 0;
     (void)thread;
     b->errors[lane].status = DQS_OK;
-    if (env_step(b->type, b->self[lane], b->action + action_at, next_obs, &outcome, &b->spec,
-                 b->box_action + action_at, b->episode_step[lane] + 1, &b->errors[lane]) != DQS_OK)
-        return;
-    b->episode_step[lane]++;
-    b->episode_return[lane] += outcome.reward;
-    b->reward[lane] = (float)outcome.reward;
+    b->made[lane] = 0;
+    while (b->made[lane] < b->repeat && !outcome.terminated && !outcome.truncated) {
+        if (env_step(b->type, b->self[lane], b->action + action_at, next_obs, &outcome, &b->spec,
+                     b->box_action + action_at, b->episode_step[lane] + 1, &b->errors[lane]) != DQS_OK)
+            return;
+        b->made[lane]++;
+        b->episode_step[lane]++;
+        reward += outcome.reward;
+    }
+    b->episode_return[lane] += reward;
+    b->reward[lane] = (float)(reward / b->made[lane]);
     b->terminated[lane] = (uint8_t)outcome.terminated;
     b->truncated[lane] = (uint8_t)outcome.truncated;
     b->finished_return[lane] = NAN;

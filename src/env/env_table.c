@@ -22,6 +22,15 @@ struct loaded {
 const dqs_env_type *const env_table[] = {&gmm_type, &maze_type, &maze_small_type, &pendulum_type,
                                          DMC_TYPES(DMC_ROW) NULL};
 
+const char *env_family(const dqs_env_type *type)
+{
+    static const dqs_env_type *const control[] = {DMC_TYPES(DMC_ROW) NULL};
+    for (int i = 0; control[i]; i++)
+        if (type == control[i])
+            return "control";
+    return NULL;
+}
+
 static int plain(char c)
 {
     return c == '_' ? '-' : tolower((unsigned char)c);

@@ -12,26 +12,35 @@ static double number_of(const struct collection_run *run, const char *key, doubl
     return text && number_read(text, &value) ? value : otherwise;
 }
 
-/* "4 updates a step; evaluated by the best of 32 draws from averaged networks", or "". */
+/* "actions held for 2 steps; 4 updates a step; evaluated by the best of 32 draws from averaged networks", or "". */
 static void describe(char *text, size_t size, const struct collection_run *run)
 {
-    double updates = number_of(run, "updates_per_step", 1), draws = number_of(run, "eval_particles", 0);
+    double repeat = number_of(run, "action_repeat", 1), updates = number_of(run, "updates_per_step", 1),
+           draws = number_of(run, "eval_particles", 0);
     const char *choice = collection_option(run, "eval_choice");
-    bool best = choice && strcmp(choice, "best") == 0, averaged = number_of(run, "average", 0) > 0;
-    size_t used = 0;
-    text[0] = 0;
+    bool averaged = number_of(run, "average", 0) > 0;
+    char held[40] = "", made[40] = "", evaluated[80] = "";
     if (draws == 0)
         draws = number_of(run, "particles", 1);
+    bool best = draws > 1 && choice && strcmp(choice, "best") == 0;
+    if (repeat != 1)
+        snprintf(held, sizeof held, "actions held for %g steps", repeat);
     if (updates != 1)
-        used += (size_t)snprintf(text, size, "%g updates a step", updates);
-    if (best && draws > 1 && used < size)
-        used += (size_t)snprintf(text + used, size - used, "%sevaluated by the best of %g draws",
-                                 used ? "; " : "", draws);
-    if (averaged && used < size)
-        snprintf(text + used, size - used, "%s averaged networks",
-                 best && draws > 1 ? " from"
-                 : used            ? "; evaluated by"
-                                   : "evaluated by");
+        snprintf(made, sizeof made, "%g updates a step", updates);
+    if (best)
+        snprintf(evaluated, sizeof evaluated, "evaluated by the best of %g draws%s", draws,
+                 averaged ? " from averaged networks" : "");
+    else if (averaged)
+        snprintf(evaluated, sizeof evaluated, "evaluated by averaged networks");
+    const char *parts[] = {held, made, evaluated}, *join = "";
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < 3 && used < size; i++) {
+        if (!parts[i][0])
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", join, parts[i]);
+        join = "; ";
+    }
 }
 
 /* What all its runs have in common, or that they differ. */
@@ -45,7 +54,7 @@ static void describe_method(char *text, size_t size, const struct collection *c,
             continue;
         describe(first ? other : text, first ? sizeof other : size, &c->runs[i]);
         if (first && strcmp(other, text) != 0) {
-            snprintf(text, size, "updates a step or evaluation, by task: see config.yaml of each run");
+            snprintf(text, size, "held actions, updates a step or evaluation, by task: see config.yaml of each run");
             return;
         }
         first = first ? first : &c->runs[i];

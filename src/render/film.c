@@ -23,6 +23,7 @@ struct studio {
     void *handle, *env;
     dqs_spec spec;
     dqs_policy *policy; /* NULL: at random */
+    int repeat;         /* steps for which an action is held */
     struct rng rng;
     uint64_t seed;
     long most_steps;
@@ -73,6 +74,7 @@ static dqs_status cast_policy(struct studio *s, const struct plot_data *data, dq
     TRY(take_seed(s, s->film->seed ? s->film->seed : data->eval_seed, error));
     TRY(open_env(s, data->env, data->env_options, error));
     TRY(dqs_policy_load(&s->policy, run, error));
+    s->repeat = dqs_policy_action_repeat(s->policy);
     if (dqs_policy_obs_dim(s->policy) != s->spec.obs_dim || dqs_policy_act_dim(s->policy) != s->spec.act_dim)
         return fail(error, DQS_E_MISMATCH,
                     "%.200s: its policy has %d observations and %d actions, %s has %d and %d; is the folder "
@@ -189,7 +191,8 @@ static dqs_status play(struct studio *s, struct take *take, dqs_error *error)
         dqs_outcome outcome;
         if (s->film->stop && *s->film->stop)
             return fail(error, DQS_STOPPED, "film: stopped; no file was written");
-        TRY(act(s, error));
+        if (take->step % s->repeat == 0)
+            TRY(act(s, error));
         take->step++;
         TRY(env_step(s->type, s->env, s->mapped, s->obs, &outcome, &s->spec, s->action, take->step, error));
         take->score += outcome.reward;
@@ -250,7 +253,7 @@ static void strike(struct studio *s)
 
 dqs_status film_make(const struct film *film, struct film_result *result, dqs_error *error)
 {
-    struct studio studio = {.film = film, .result = result};
+    struct studio studio = {.film = film, .result = result, .repeat = 1};
     memset(result, 0, sizeof *result);
     dqs_status status = shoot_all(&studio, error);
     strike(&studio);

@@ -18,6 +18,8 @@ const struct option run_option_table[] = {
                    "convention"),
     OPTION_ROW_TEXT(kernels, "auto", "arithmetic kernels: auto, ref, or an instruction set", "convention"),
     OPTION_ROW_INT(n_envs, "1", 1, 4096, "environments stepped together in training", "paper, Algorithm 1"),
+    OPTION_ROW_INT(action_repeat, "1", 1, 100,
+                   "steps of the environment for which an action is held; all other options count those steps", "paper: 1"),
     OPTION_ROW_TEXT(env_options, "", "options handed to the environment", "convention"),
     OPTION_ROW_INT(eval_every, "5000", 0, 1e12, "steps between evaluations, 0 for none but the last",
                    "measured"),
@@ -142,15 +144,21 @@ static dqs_status apply_rows(struct config *config, const char *preset, const ch
     return DQS_OK;
 }
 
-/* Standards, then the rows for all environments, then those for this one. */
+/* Standards, then the rows for all environments, then those for its family, then those for this one. */
 static dqs_status resolve(struct config *config, dqs_error *error)
 {
     option_defaults(run_option_table, &config->standard.run);
     option_defaults(config->algo->options, config->standard.algo);
     for (int i = 0; i < config->rows; i++)
         config->text[i].from_preset = false;
-    const char *env[2] = {NULL, config->env ? config->env->name : NULL};
-    for (int i = 0; i < 2 && (i == 0 || env[i]); i++) {
+    const char *env[3] = {NULL};
+    if (config->env) {
+        env[1] = env_family(config->env);
+        env[2] = config->env->name;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (i > 0 && !env[i])
+            continue;
         TRY(apply_rows(config, EVERY_PRESET, env[i], error));
         TRY(apply_rows(config, config->preset, env[i], error));
     }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 struct run_options {
-    long steps, stop_updates, seed, threads, n_envs;
+    long steps, stop_updates, seed, threads, n_envs, action_repeat;
     long eval_every, eval_episodes, final_episodes, eval_seed;
     long log_every, checkpoint_every;
     double max_minutes;

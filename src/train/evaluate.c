@@ -1,5 +1,5 @@
 /* evaluate: parallel evaluation episodes, their summary and their trace.
- * Shapes: E episodes = lanes, S = stride = most steps + 1, D = obs_dim, A = act_dim. */
+ * Shapes: E episodes = lanes, S = stride = most decisions + 1, D = obs_dim, A = act_dim. */
 #include "evaluate.h"
 #include "clock.h"
 #include "number.h"
@@ -17,7 +17,8 @@ struct evaluator {
     struct env_batch *envs; /* E lanes */
     int stride;
     float *trace;          /* E x S x D */
-    int *length;           /* E: steps made */
+    int *length;           /* E: decisions made */
+    long *steps;           /* E: steps of the task */
     long *length_on_file;  /* E: the same; files hold no 32-bit integers */
     double *returns;       /* E */
     int *active, n_active; /* lanes whose episode goes on */
@@ -44,7 +45,9 @@ static dqs_status prepare(struct run *run, int episodes, dqs_error *error)
     run->evaluator = NULL;
     const dqs_spec *spec = &run->envs->spec;
     size_t n = (size_t)episodes, d = (size_t)spec->obs_dim, a = (size_t)spec->act_dim;
-    size_t stride = (size_t)(spec->max_steps > 0 ? spec->max_steps : DQS_LONGEST_EPISODE) + 1;
+    size_t repeat = (size_t)run->options->action_repeat,
+           most = (size_t)(spec->max_steps > 0 ? spec->max_steps : DQS_LONGEST_EPISODE),
+           stride = (most + repeat - 1) / repeat + 1;
     if (n * stride > TRACE_LIMIT / sizeof(float) / d)
         return fail(error, DQS_E_MEMORY,
                     "evaluation: the trace of %d episodes needs more than 4 GiB; ask for fewer", episodes);
@@ -56,9 +59,11 @@ static dqs_status prepare(struct run *run, int episodes, dqs_error *error)
         arena_free(&arena);
         return status;
     }
+    e->envs->repeat = (int)repeat;
     e->stride = (int)stride;
     e->trace = arena_new(&arena, float, n *stride *d);
     e->length = arena_new(&arena, int, n);
+    e->steps = arena_new(&arena, long, n);
     e->length_on_file = arena_new(&arena, long, n);
     e->returns = arena_new(&arena, double, n);
     e->active = arena_new(&arena, int, n);
@@ -104,6 +109,7 @@ static void collect(struct evaluator *e, int time)
         bool over = envs->terminated[lane] || envs->truncated[lane];
         record(e, envs->next_obs, lane, time);
         e->length[lane] = time;
+        e->steps[lane] = over ? envs->finished_length[lane] : envs->episode_step[lane];
         e->returns[lane] = over ? envs->finished_return[lane] : envs->episode_return[lane];
         if (!over)
             e->active[left++] = lane;
@@ -137,7 +143,7 @@ static void summarise(const struct evaluator *e, dqs_evaluation *out)
     out->min = out->max = e->returns[0];
     for (int i = 0; i < n; i++) {
         sum += e->returns[i];
-        steps += e->length[i];
+        steps += (double)e->steps[i];
         out->min = fmin(out->min, e->returns[i]);
         out->max = fmax(out->max, e->returns[i]);
     }

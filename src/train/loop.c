@@ -24,8 +24,8 @@ static dqs_status step(struct run *run, dqs_error *error)
 static void learn(struct run *run)
 {
     const struct env_batch *e = run->envs;
-    const struct transitions seen = {e->n,        run->obs,      run->action, e->reward,
-                                     e->next_obs, e->terminated, e->truncated};
+    const struct transitions seen = {e->n,      run->made,   run->obs,      run->action,
+                                     e->reward, e->next_obs, e->terminated, e->truncated};
     run->algo->observe(run->self, &seen);
 }
 
@@ -55,7 +55,7 @@ static dqs_status watch(struct run *run, dqs_error *error)
 {
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         long every = *(const long *)((const char *)run->options + hooks[i].every);
-        long now = run->count.step, before = now - run->envs->n;
+        long now = run->count.step, before = now - run->made;
         if (every > 0 && now / every > before / every)
             TRY(hooks[i].call(run, error));
     }

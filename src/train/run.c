@@ -234,6 +234,7 @@ static dqs_status build(struct run **out, struct config *config, dqs_error *erro
     TRY(compute_create(&run->compute, (int)run->options->threads, run->options->kernels, error));
     TRY(env_batch_create(&run->envs, &run->arena, config->env, run->options->env_options,
                          (int)run->options->n_envs, (uint64_t)run->options->seed, run->compute->pool, error));
+    run->envs->repeat = (int)run->options->action_repeat;
     return build_learner(run, error);
 }
 
@@ -490,14 +491,16 @@ void run_count_step(struct run *run)
 {
     struct run_counters *c = &run->count;
     const struct env_batch *envs = run->envs;
-    c->step += envs->n;
+    run->made = 0;
     for (int i = 0; i < envs->n; i++) {
+        run->made += envs->made[i];
         if (!envs->terminated[i] && !envs->truncated[i])
             continue;
         c->window_return[c->episodes % RUN_WINDOW] = c->last_return = envs->finished_return[i];
         c->window_length[c->episodes % RUN_WINDOW] = (double)envs->finished_length[i];
         c->episodes++;
     }
+    c->step += run->made;
 }
 
 bool run_updated(const struct run *run)

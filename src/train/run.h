@@ -39,6 +39,7 @@ struct run {
     int max_rows;        /* of one act call */
     float *obs, *action; /* n_envs x obs_dim, x act_dim: of the step being made */
 
+    long made; /* steps of the environments in the loop's last one */
     struct run_counters count;
     struct checkpoint_part
         parts[4]; /* the whole state: counters, environments, learner, and the list's end */
