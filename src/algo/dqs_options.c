@@ -160,6 +160,9 @@ const struct option_preset dqs_preset_table[] = {
      "critic_width=128 score_width=128 batch=128 updates_per_step=4 particles=8 lr_critic=1e-3 squash=clip "
      "temperature=relative kappa=0.3 T_floor=1e-6 T_ceiling=0.05 T_target=0.1 bound_values=true "
      "average=3e-5 eval_particles=32 eval_choice=best"},
+    /* A control step is short beside what an action does: held for two, half as many decisions reach as far, and targets that
+     * follow the critics ten times as fast carry a reward back to them in time. */
+    {"default", "control", "action_repeat=2 eta=0.05"},
     {"default", "gmm",
      BOX GMM "warmup=1000 noised=buffer corrector=10 T_spread=3.3 steps=20000 final_episodes=5000"},
     {"default", "maze", BOX MAZE "T_spread=3.3 steps=100000"},
