@@ -34,6 +34,8 @@ static const struct option fake_option_table[] = {
 static const struct option_preset fake_presets[] = {
     {"default", NULL, "rate=0.2 width=8"},
     {"default", "pendulum", "rate=0.3 mode=fancy"},
+    {"default", "walker-run", "mode=fancy"},
+    {"default", "control", "rate=0.5 mode=odd"}, /* after the row of a task: that still wins */
     {"default", "gmm", "rate=0.4 steps=3000"},
     {"default", "gmm", "log_every=300"}, /* an environment may have several rows */
     {"slow", "gmm", "rate=0.01"},        /* before the row for all: environment rows still win */

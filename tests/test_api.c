@@ -319,6 +319,42 @@ static void agent_saves_and_loads(void **state)
     dqs_config_free(config);
 }
 
+/* Whoever owns the loop steps the task: an agent holds nothing, whatever the preset would, and says so if asked. */
+static void only_runs_hold_actions(void **state)
+{
+    (void)state;
+    dqs_error error = {0};
+    dqs_agent *agent;
+    dqs_policy *policy;
+    dqs_config *config;
+    ok(dqs_config_create(&config, "dqs", "cheetah-run", &error), &error);
+    assert_string_equal(dqs_config_get(config, "action_repeat"), "2");
+    dqs_config_free(config);
+    config = configure(NULL, "held", 1);
+    set(config, "action_repeat", "3");
+    assert_int_equal(dqs_agent_create(&agent, config, 2, 1, 2, &error), DQS_E_OPTION);
+    assert_non_null(strstr(error.message, "action_repeat=3"));
+    set(config, "action_repeat", "1");
+    ok(dqs_agent_create(&agent, config, 2, 1, 2, &error), &error);
+    ok(dqs_agent_save(agent, folder("unheld.safetensors"), &error), &error);
+    ok(dqs_policy_load(&policy, folder("unheld.safetensors"), &error), &error);
+    assert_int_equal(dqs_policy_action_repeat(policy), 1);
+    dqs_policy_free(policy);
+    dqs_agent_free(agent);
+    dqs_config_free(config);
+
+    dqs_run *run;
+    config = configure("pendulum", "held", 1);
+    set(config, "action_repeat", "3");
+    ok(dqs_run_create(&run, config, &error), &error);
+    train(run, -1);
+    dqs_run_free(run);
+    dqs_config_free(config);
+    ok(dqs_policy_load(&policy, folder("held"), &error), &error);
+    assert_int_equal(dqs_policy_action_repeat(policy), 3);
+    dqs_policy_free(policy);
+}
+
 /* An agent comes back from its file alone, with the caller's note, and goes on as if it had never been away. */
 static void agent_opens_from_its_file(void **state)
 {
@@ -482,6 +518,7 @@ int main(void)
         cmocka_unit_test(resume_is_exact),           cmocka_unit_test(stop_from_a_signal),
         cmocka_unit_test(policy_acts_like_the_run),  cmocka_unit_test(evaluation_keeps_a_trace),
         cmocka_unit_test(agent_saves_and_loads),     cmocka_unit_test(wrong_use_is_told),
+        cmocka_unit_test(only_runs_hold_actions),
         cmocka_unit_test(agent_opens_from_its_file), cmocka_unit_test(batch_steps_and_restores),
         cmocka_unit_test(presets_are_sound),
     };

@@ -161,9 +161,9 @@ static void runs_of_an_earlier_version_are_compared_too(void **state)
 {
     (void)state;
     struct collection c;
-    put_run("a", "cheetah-run", "dqs", "default", 0, "", "1,1,1,0\n");
-    put_run("b", "cheetah-run", "dqs", "default", 1, "gamma: 0.99\neta: 0.005\n", "1,1,1,0\n");
-    put_run("c", "cheetah-run", "dqs", "default", 0, "gamma: 0.9\neta: 0.005\nnot_known_yet: 3\n",
+    put_run("a", "pendulum", "dqs", "default", 0, "", "1,1,1,0\n");
+    put_run("b", "pendulum", "dqs", "default", 1, "gamma: 0.99\neta: 0.005\n", "1,1,1,0\n");
+    put_run("c", "pendulum", "dqs", "default", 0, "gamma: 0.9\neta: 0.005\nnot_known_yet: 3\n",
             "1,1,1,0\n");
     read_well(&c);
     assert_int_equal(warnings.count, 0);

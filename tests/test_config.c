@@ -47,6 +47,15 @@ static void presets_apply_in_order(void **state)
     assert_string_equal(config_get(config, "steps"), "100000");
     config_free(config);
 
+    config = make("cheetah-run");
+    assert_string_equal(config_get(config, "rate"), "0.5"); /* its family's row wins over that for all, */
+    assert_string_equal(config_get(config, "width"), "8");
+    assert_string_equal(config_get(config, "mode"), "odd");
+    config_free(config);
+    config = make("walker-run");
+    assert_string_equal(config_get(config, "mode"), "fancy"); /* and its own over its family's */
+    config_free(config);
+
     config = make("maze");
     assert_string_equal(config_get(config, "mode"), "odd"); /* rows of every preset */
     assert_int_equal(config_preset(config, "slow", &error), DQS_OK);

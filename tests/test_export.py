@@ -116,7 +116,7 @@ class Loaded:
         self.c = ctypes.CDLL(str(library))
         header = source.with_suffix(".h").read_text()
         self.name = source.stem.replace("-", "_")
-        found = re.findall(r"#define \w+?_(OBS_DIM|ACT_DIM|STEPS|NORMALS|UNIFORMS) (\d+)", header)
+        found = re.findall(r"#define \w+?_(OBS_DIM|ACT_DIM|ACTION_REPEAT|STEPS|NORMALS|UNIFORMS) (\d+)", header)
         self.sizes = {key: int(value) for key, value in found}
 
     def act(self, obs, noise):
@@ -209,7 +209,7 @@ def test_places_and_names(runs, tmp_path):
     run = shutil.copytree(runs("td3"), tmp_path / "run")
     export(run / "policy.safetensors", tmp_path / "a" / "b" / "left-arm.c")
     header = (tmp_path / "a" / "b" / "left-arm.h").read_text()
-    assert "void left_arm_act(" in header and "LEFT_ARM_OBS_DIM 3" in header
+    assert "void left_arm_act(" in header and "LEFT_ARM_OBS_DIM 3" in header and "LEFT_ARM_ACTION_REPEAT 1 " in header
     result = dqs("export", run)
     assert result.returncode == 0 and (run / "policy.c").exists() and "parity: 1000 observations" in result.stdout
     export(run, tmp_path / "a", "--name", "gripper")

@@ -287,7 +287,7 @@ def test_callbacks_and_logs(tmp_path):
 def test_load_run_reads_what_the_program_wrote(tmp_path):
     out = tmp_path / "run"
     subprocess.run([BUILD / "dqs", "train", "pendulum", "--preset", "quick", "--steps", "300", "--out", out, "--quiet", "--threads", "1",
-                    *(word for pair in ("warmup=100", "batch=32", "critic_width=32", "score_width=32", "final_episodes=2",
+                    *(word for pair in ("warmup=100", "batch=32", "critic_width=32", "score_width=32", "final_episodes=2", "action_repeat=2",
                                         "eval_every=150", "eval_episodes=2", "log_every=50") for word in ("--set", pair))],
                    check=True, capture_output=True)
     run = dqs.load_run(out)
@@ -296,6 +296,7 @@ def test_load_run_reads_what_the_program_wrote(tmp_path):
     assert list(steps) == [150, 300, 300] or list(steps) == [150, 300]
     assert np.array_equal(returns[-1:], run.evaluations["mean_reward"][-1:])
     policy = dqs.load_policy(out)
+    assert policy.action_repeat == 2
     actions = np.array([policy.predict(np.zeros(3, np.float32))[0] for _ in range(20)])
     assert policy.bounded and np.abs(actions).max() > 1 and np.abs(actions).max() <= 2
     with pytest.raises(dqs.UsageError, match="reports no"):
@@ -390,7 +391,7 @@ def test_observations_that_will_not_do(obs, words):
     (dict(gama=0.9), dqs.OptionError, "did you mean gamma"), (dict(gamma=2), dqs.OptionError, "gamma"),
     (dict(batch=30), dqs.OptionError, "multiple of 4"), (dict(batch="many"), dqs.OptionError, "batch"),
     (dict(preset="qick"), dqs.UnknownError, "there are"), (dict(gamma=None), dqs.OptionError, "NoneType"),
-    (dict(gamma=[1]), dqs.OptionError, "list"), (dict(eval_every=5), dqs.OptionError, "owns the loop"),
+    (dict(gamma=[1]), dqs.OptionError, "list"), (dict(eval_every=5), dqs.OptionError, "owns the loop"), (dict(action_repeat=2), dqs.OptionError, "owns the loop"),
     (dict(n_envs=3), dqs.UsageError, "follows from"), (dict(out="x"), dqs.OptionError, "owns the loop"),
     (dict(seed=-1), dqs.OptionError, "seed"), (dict(kernels="mmx"), dqs.OptionError, "kernels|mmx"),
     (dict(replay=10**9, obs_octaves=12), dqs.OutOfMemoryError, "memory"),
