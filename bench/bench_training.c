@@ -19,7 +19,7 @@ static dqs_status choose(struct config *config, const struct bench_choice *choic
     TRY(config_preset(config, choice->preset, error));
     const char *const pairs[][2] = {
         {"threads", threads}, {"kernels", choice->kernels}, {"out", folder},     {"warmup", "1000"},
-        {"eval_every", "0"},  {"checkpoint_every", "0"},    {"steps", "1000000"}};
+        {"eval_every", "0"},  {"checkpoint_every", "0"},    {"steps", "1000000"}, {"action_repeat", "1"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         TRY(config_set(config, pairs[i][0], pairs[i][1], error));
     for (int i = 0; i < choice->sets; i++) {
@@ -55,8 +55,8 @@ static void keep_best(double *best, double *clock, int n)
 static dqs_status measure(struct bench_training *t, struct run *run, int n, dqs_error *error)
 {
     const struct env_batch *e = run->envs;
-    const struct transitions seen = {e->n, e->n * e->repeat, run->obs, run->action, e->reward,
-                                     e->next_obs, e->terminated, e->truncated};
+    const struct transitions seen = {e->n,      e->n,        run->obs,      run->action,
+                                     e->reward, e->next_obs, e->terminated, e->truncated};
     double clock = clock_seconds();
     TRY(loop_run(run, run->count.step + n, error));
     keep_best(&t->loop_ms, &clock, n);

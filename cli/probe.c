@@ -57,8 +57,8 @@ static bool configure(struct bench *b, struct probe *probe, const struct sweep_r
         return false;
     double epochs = option(b->config, "epochs", 0), batch = option(b->config, "batch", 1);
     probe->warmup = (long)option(b->config, "warmup", 0);
-    probe->updates = epochs > 0 ? epochs / batch : option(b->config, "updates_per_step", 1);
     probe->repeat = option(b->config, "action_repeat", 1);
+    probe->updates = epochs > 0 ? epochs / (batch * probe->repeat) : option(b->config, "updates_per_step", 1);
     probe->every = (long)option(b->config, "eval_every", 0);
     probe->some = (long)option(b->config, "eval_episodes", 1);
     probe->final = (long)option(b->config, "final_episodes", 1);

@@ -14,8 +14,9 @@ static dqs_status episode(dqs_env *env, dqs_policy *policy, uint64_t seed, float
     dqs_outcome outcome = {0};
     dqs_status status = dqs_env_reset(env, seed, obs, error);
     *total = 0;
-    while (status == DQS_OK && !outcome.terminated && !outcome.truncated) {
-        status = dqs_policy_act(policy, obs, action, error);
+    for (long t = 0; status == DQS_OK && !outcome.terminated && !outcome.truncated; t++) {
+        if (t % dqs_policy_action_repeat(policy) == 0) /* it learned to hold its actions for so many steps */
+            status = dqs_policy_act(policy, obs, action, error);
         if (status == DQS_OK)
             status = dqs_env_step(env, action, obs, &outcome, error); /* obs now holds the next observation */
         if (status == DQS_OK)

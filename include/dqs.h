@@ -82,7 +82,7 @@ typedef struct dqs_outcome {
 typedef struct dqs_trace {
     int episodes, obs_dim, stride;
     const float *obs;
-    const int *length;     /* steps taken: length[e] + 1 observations */
+    const int *length;     /* actions taken: length[e] + 1 observations */
     const double *returns; /* undiscounted */
 } dqs_trace;
 
@@ -179,7 +179,7 @@ typedef enum dqs_act_mode {
 dqs_status dqs_run_create(dqs_run **run, const dqs_config *config, dqs_error *error);
 /* Opens an existing run for going on where its last checkpoint stands. `steps` > 0 sets a new total. */
 dqs_status dqs_run_resume(dqs_run **run, const char *run_dir, long steps, int threads, dqs_error *error);
-/* Trains for at most n steps (n < 0: to the end); returns DQS_STOPPED, state saved, after dqs_run_stop. */
+/* Trains for n steps (n < 0: to the end), and what the last action of all environments still takes; returns DQS_STOPPED, state saved, after dqs_run_stop. */
 dqs_status dqs_run_step(dqs_run *run, long n, dqs_error *error);
 void dqs_run_stop(dqs_run *run); /* from a signal handler or another thread */
 /* Called at most ten times a second, and at every evaluation (then `evaluation` is not NULL). */

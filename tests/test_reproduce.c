@@ -173,9 +173,10 @@ static void wrong_requests_are_refused(void **state)
 static void steps_of_the_paper_are_updates_for_ppo(void **state)
 {
     (void)state;
-    assert_true(paper_steps_of("ppo", "64", "10") == 6.4);
-    assert_true(paper_steps_of("dqs", "256", NULL) == 1);
-    assert_true(paper_steps_of("ppo", NULL, "10") == 1 && paper_steps_of("ppo", "64", "0") == 1);
+    assert_true(paper_steps_of("ppo", "64", "10", NULL) == 6.4);
+    assert_true(paper_steps_of("ppo", "64", "10", "2") == 12.8);
+    assert_true(paper_steps_of("dqs", "256", NULL, "2") == 1);
+    assert_true(paper_steps_of("ppo", NULL, "10", "1") == 1 && paper_steps_of("ppo", "64", "0", "1") == 1);
     const struct collection_option options[] = {{"batch", "64"}, {"epochs", "10"}};
     const struct collection_run run = {.algo = "ppo", .n_options = 2, .options = options};
     assert_int_equal(paper_steps(&run, 100000), 640000);

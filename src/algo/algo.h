@@ -14,6 +14,7 @@ struct algo_setup {
     const struct compute *compute;
     const void *options; /* the algorithm's own options struct */
     int obs_dim, act_dim, n_envs;
+    int action_repeat; /* steps for which an action is held; 0 counts as 1 */
     long total_steps; /* of the run: schedules need it */
     long total_updates; /* 0: as many as the steps bring */
     uint64_t seed;

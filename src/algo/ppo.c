@@ -138,7 +138,8 @@ static double learning_rate(const struct ppo *p)
 {
     long rows = rollout_rows(&p->rollout),
          before = p->updates - p->epoch * (rows / p->o.batch) - p->minibatch;
-    double share = (double)(p->steps - rows) / (double)p->setup.total_steps;
+    long held = p->setup.action_repeat > 1 ? p->setup.action_repeat : 1;
+    double share = (double)(p->steps - held * rows) / (double)p->setup.total_steps;
     if (p->setup.total_updates > 0)
         share = fmax(share, (double)before / (double)p->setup.total_updates);
     return p->o.anneal_lr ? p->o.lr * fmin(1, fmax(0, 1 - share)) : p->o.lr;

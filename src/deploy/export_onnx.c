@@ -446,8 +446,10 @@ static dqs_status write_onnx(const struct export_job *job, dqs_error *error)
     export_summary(b, summary, sizeof summary);
     snprintf(normals, sizeof normals, "%d", b->normals);
     snprintf(repeat, sizeof repeat, "%d", job->repeat);
-    const struct onnx_note notes[] = {{"env", job->env},         {"algo", job->algo},  {"summary", summary}, {"normals", normals},
-                                      {"action_repeat", repeat}, {"dqs", DQS_VERSION}, {NULL, NULL}};
+    const struct onnx_note notes[] = {
+        {"env", job->env},         {"algo", job->algo},       {"summary", summary},
+        {"normals", normals},      {"action_repeat", repeat}, {"dqs", DQS_VERSION},
+        {NULL, NULL}};
     return onnx_write(g, job->path, job->name, notes, error);
 }
 

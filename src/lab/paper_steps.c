@@ -4,18 +4,21 @@
 #include <math.h>
 #include <string.h>
 
-double paper_steps_of(const char *algo, const char *batch, const char *epochs)
+double paper_steps_of(const char *algo, const char *batch, const char *epochs, const char *action_repeat)
 {
-    long rows, passes;
+    long rows, passes, held;
     if (strcmp(algo, "ppo") != 0 || !batch || !epochs || !number_read_long(batch, &rows) ||
         !number_read_long(epochs, &passes) || rows < 1 || passes < 1)
         return 1;
-    return (double)rows / (double)passes;
+    if (!action_repeat || !number_read_long(action_repeat, &held) || held < 1)
+        held = 1; /* from before there was such an option */
+    return (double)rows * (double)held / (double)passes;
 }
 
 double paper_steps_ratio(const struct collection_run *run)
 {
-    return paper_steps_of(run->algo, collection_option(run, "batch"), collection_option(run, "epochs"));
+    return paper_steps_of(run->algo, collection_option(run, "batch"), collection_option(run, "epochs"),
+                          collection_option(run, "action_repeat"));
 }
 
 long paper_steps(const struct collection_run *run, long budget)

@@ -160,15 +160,15 @@ static dqs_status scale_steps(struct pairs *p, const struct request_view *v, str
                               dqs_error *error)
 {
     const char *algo = config->algo->name, *batch = config_get(config, "batch");
-    char rows[OPTION_TEXT_SIZE];
-    snprintf(rows, sizeof rows, "%s", batch ? batch : "");
-    double ratio = paper_steps_of(algo, rows, config_get(config, "epochs"));
+    char held[24];
+    snprintf(held, sizeof held, "%ld", config->value.run.action_repeat);
+    double ratio = paper_steps_of(algo, batch, config_get(config, "epochs"), held);
     long rollout = 1, every = config->value.run.eval_every;
     const char *length = config_get(config, "n_steps");
     if (strcmp(algo, "ppo") != 0)
         return put_number(p, "steps", v->steps, error);
     if (length && number_read_long(length, &rollout) && rollout > 0)
-        rollout *= config->value.run.n_envs;
+        rollout *= config->value.run.n_envs * config->value.run.action_repeat;
     long steps = (long)ceil((double)v->steps * ratio);
     TRY(put_number(p, "steps", (steps + rollout - 1) / rollout * rollout, error));
     TRY(put_number(p, "stop_updates", 0, error)); /* the steps say it */

@@ -202,6 +202,7 @@ static dqs_status build_learner(struct run *run, dqs_error *error)
                                .obs_dim = spec->obs_dim,
                                .act_dim = spec->act_dim,
                                .n_envs = (int)o->n_envs,
+                               .action_repeat = (int)o->action_repeat,
                                .total_steps = o->steps,
                                .total_updates = o->stop_updates,
                                .seed = (uint64_t)o->seed,
