@@ -1,4 +1,4 @@
-/* loop: the table of contents. One step of the n environments is five stages, each a call; docs/walk.md
+/* loop: the table of contents. One action of the n environments is five stages, each a call; docs/walk.md
  * follows them through the files. Neither environment nor algorithm has a kind here: both are rows of
  * functions. */
 #include "loop.h"
