@@ -23,8 +23,9 @@ struct algo_setup {
     int max_rows;    /* most rows a single act call will have */
 };
 
-/* One action of all environments. next_obs is the true one, before any reset; reward the mean of the steps that the action
- * took, so that rewards, values and temperatures are those of a step however long actions are held. */
+/* One action of all environments. next_obs is the true one, before any reset; reward the mean over the steps for which the action
+ * is held, so that rewards, values and temperatures are those of a step however long that is. Steps beyond an end count as 0, as
+ * they do in a return; steps beyond a time limit do not count. */
 struct transitions {
     int rows;
     long steps; /* of all environments together: rows, or more where actions are held */

@@ -44,7 +44,7 @@ struct env_batch {
     float *obs;                      /* n x obs_dim: what to act on now (after any reset) */
     float *next_obs;                 /* n x obs_dim: the true result of the last step */
     float *action;                   /* n x act_dim: mapped to the task's bounds */
-    float *reward;                   /* n: mean of the steps that were made */
+    float *reward;                   /* n: mean over the held action, 0 for its steps beyond an end */
     uint8_t *terminated, *truncated; /* n; truncated is 0 where terminated is 1 */
     long *episode_step, *episode;    /* n */
     double *episode_return;          /* n, running */
