@@ -66,7 +66,7 @@ static void put(const char *folder, const char *file, const char *text)
 static void put_run(const char *folder, const char *env, const char *algo, const char *preset, long seed,
                     const char *more, const char *rows)
 {
-    char text[2000];
+    char text[12000];
     snprintf(text, sizeof text, "env: \"%s\"\nalgo: \"%s\"\npreset: \"%s\"\nsteps: 100000\nseed: %ld\n%s",
              env, algo, preset, seed, more);
     put(folder, "config.yaml", text);
@@ -171,6 +171,36 @@ static void runs_of_an_earlier_version_are_compared_too(void **state)
     assert_string_equal(c.methods[0].label, "dqs");
     assert_string_equal(c.methods[1].label, "dqs gamma=0.9 not_known_yet=3");
     assert_int_equal(collection_cell(&c, 0, 0)->count, 2);
+    collection_free(&c);
+}
+
+/* The whole configuration of the default, but for what other versions did not know. */
+static const char *configuration_without(const char *env, const char *key)
+{
+    static char text[10000];
+    struct config *config;
+    dqs_option_info row;
+    size_t n = 0;
+    assert_int_equal(config_create(&config, "dqs", env, NULL), DQS_OK);
+    for (int i = 0; config_describe(config, i, &row); i++)
+        if (strcmp(row.key, key) && strcmp(row.key, "steps") && strcmp(row.key, "seed"))
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s: \"%s\"\n", row.key, row.value);
+    assert_true(n < sizeof text);
+    config_free(config);
+    return text;
+}
+
+/* A preset may set an option that older runs do not record: they are other methods, even where no newer run is beside them. */
+static void a_run_is_older_than_an_option_of_its_preset(void **state)
+{
+    (void)state;
+    struct collection c;
+    put_run("a", "walker-run", "dqs", "default", 0, configuration_without("walker-run", "action_repeat"), "1,1,1,0\n");
+    put_run("b", "cheetah-run", "dqs", "default", 0, configuration_without("cheetah-run", ""), "1,1,1,0\n");
+    read_well(&c);
+    assert_int_equal(c.n_methods, 2);
+    assert_string_equal(c.methods[0].label, "dqs");
+    assert_string_equal(c.methods[1].label, "dqs action_repeat=1");
     collection_free(&c);
 }
 
@@ -297,6 +327,14 @@ static void scores_stand_at_the_budget(void **state)
     assert_true(collection_score(run, 110001) == 5);
     assert_true(isnan(collection_score(run, 250000)));
     collection_free(&c);
+
+    /* Two environments, actions held for eight steps: such a run ends up to 15 steps late. */
+    put_run("a", "maze", "dqs", "default", 0, "n_envs: 2\naction_repeat: 8\n", "10008,10,1,0\n20015,10,2,0\n");
+    read_well(&c);
+    run = strcmp(c.runs[0].task, "maze") ? &c.runs[1] : &c.runs[0];
+    assert_true(collection_score(run, 20000) == 2 && collection_score(run, 10000) == 1);
+    assert_true(isnan(collection_score(run, 19999)));
+    collection_free(&c);
 }
 
 /* ---------------------------------------------------------------- published, normalised */
@@ -420,6 +458,7 @@ int main(void)
         TEST(runs_are_grouped),
         TEST(departures_from_the_preset_name_methods),
         TEST(runs_of_an_earlier_version_are_compared_too),
+        TEST(a_run_is_older_than_an_option_of_its_preset),
         TEST(environment_options_are_part_of_the_task),
         TEST(doubles_count_once),
         TEST(damage_costs_one_run),

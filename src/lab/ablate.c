@@ -27,9 +27,10 @@ static int curve_of(const struct collection_run *run, const char *measure, long 
 {
     const double *step = plot_column(&run->evaluations, "step"),
                  *value = plot_column(&run->evaluations, measure);
+    double beyond = (double)steps + (double)collection_stride(run);
     int n = 0;
     for (int i = 0; step && value && i < run->evaluations.rows; i++) {
-        if (!isfinite(step[i]) || !isfinite(value[i]) || step[i] > (double)steps)
+        if (!isfinite(step[i]) || !isfinite(value[i]) || !(step[i] < beyond))
             continue;
         n -= n > 0 && x[n - 1] == step[i];
         x[n] = step[i];
@@ -51,12 +52,13 @@ struct seeds { /* the curves of a value's runs */
     int count;
     int *n;
     double **x, **y;
+    double stride; /* evaluations due at the same step are made less than this apart */
 };
 
 static double at_step(const struct seeds *s, int k, double step)
 {
     for (int i = 0; i < s->n[k]; i++)
-        if (s->x[k][i] == step)
+        if (fabs(s->x[k][i] - step) < s->stride)
             return s->y[k][i];
     return NAN;
 }
@@ -110,7 +112,7 @@ static void read_value(struct ablation *a, struct ablate_value *v, const struct 
     double *scores = arena_new(&a->arena, double, plan->count),
            *areas = arena_new(&a->arena, double, plan->count);
     struct seeds s = {0, arena_new(&a->arena, int, plan->count), arena_new(&a->arena, double *, plan->count),
-                      arena_new(&a->arena, double *, plan->count)};
+                      arena_new(&a->arena, double *, plan->count), 1};
     double hours = 0;
     for (int i = 0; i < plan->count; i++) {
         if (strcmp(value_of(&plan->runs[i], a->option), v->text))
@@ -123,6 +125,7 @@ static void read_value(struct ablation *a, struct ablate_value *v, const struct 
             continue;
         double *x = s.x[s.count] = arena_new(&a->arena, double, rows + 1);
         double *y = s.y[s.count] = arena_new(&a->arena, double, rows + 1);
+        s.stride = (double)collection_stride(run);
         s.n[s.count] = curve_of(run, a->measure, a->steps, x, y);
         scores[v->n] = measured[row];
         areas[v->n++] = area_under(x, y, s.n[s.count]);

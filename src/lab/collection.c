@@ -10,6 +10,7 @@
 #include "number.h"
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,14 +367,28 @@ void collection_free(struct collection *collection)
 
 /* ---------------------------------------------------------------- questions */
 
+long collection_stride(const struct collection_run *run)
+{
+    const char *const keys[] = {"n_envs", "action_repeat"};
+    long stride = 1;
+    for (int i = 0; i < 2; i++) {
+        const char *text = collection_option(run, keys[i]);
+        long value;
+        if (text && number_read_long(text, &value) && value > 1 && value <= LONG_MAX / stride)
+            stride *= value;
+    }
+    return stride;
+}
+
 int collection_row(const struct collection_run *run, long budget)
 {
     const struct plot_table *t = &run->evaluations;
     const double *step = plot_column(t, "step"), *mean = plot_column(t, "mean_reward");
+    double beyond = (double)budget + (double)collection_stride(run);
     int best = -1;
     for (int i = 0; step && mean && i < t->rows; i++)
-        if (isfinite(mean[i]) && step[i] <= (double)budget &&
-            step[i] >= (1 - BUDGET_SLACK) * (double)budget && (best < 0 || step[i] >= step[best]))
+        if (isfinite(mean[i]) && step[i] < beyond && step[i] >= (1 - BUDGET_SLACK) * (double)budget &&
+            (best < 0 || step[i] >= step[best]))
             best = i;
     return best;
 }

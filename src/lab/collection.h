@@ -64,7 +64,9 @@ const struct collection_cell *collection_cell(const struct collection *collectio
 bool collection_finished(const struct collection_run *run); /* all planned steps are made */
 const char *collection_option(const struct collection_run *run, const char *key); /* NULL if not recorded */
 
-/* The row of the evaluations made at exactly `budget` steps (the last of them, which is the largest), or else
+/* Steps that one action of all environments takes: a run counts on by so many, and may be beyond what was asked by less. */
+long collection_stride(const struct collection_run *run);
+/* The row of the evaluations made at `budget` steps or within a stride of it (the last of them, which is the largest), or else
  * the last one before it by at most 2 % of the budget; -1 if there is none, or none with a finite mean. */
 int collection_row(const struct collection_run *run, long budget);
 /* mean_reward of that row, or not-a-number. */

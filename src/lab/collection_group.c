@@ -95,14 +95,22 @@ static void family_compare(struct family *family, struct arena *arena, const str
     }
 }
 
-/* One run alone says too when it is not its preset. */
+/* One run alone says too when it is not its preset. If it records most options, it is older than those that it does not, and had
+ * these as if there were no presets. */
 static void family_depart(struct family *family, struct arena *arena, const struct collection_run *run)
 {
     struct config *config = preset_of(run);
-    for (int i = 0; config && i < run->n_options; i++) {
-        const char *key = run->options[i].key, *usual = config_get(config, key);
-        if (usual && !same_value(run->options[i].value, usual) && !is_aside(key))
-            family_add(family, arena, key);
+    const struct option *row;
+    void *unused;
+    int recorded = 0;
+    for (int i = 0; config && (row = config_row(config, &config->standard, i, &unused)); i++)
+        recorded += collection_option(run, row->key) != NULL;
+    for (int i = 0; config && (row = config_row(config, &config->standard, i, &unused)); i++) {
+        const char *own = collection_option(run, row->key), *usual = config_get(config, row->key);
+        if (!own && 2 * recorded > config->rows)
+            own = row->standard;
+        if (own && usual && !same_value(own, usual) && !is_aside(row->key))
+            family_add(family, arena, row->key);
     }
     config_free(config);
 }
