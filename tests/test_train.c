@@ -434,6 +434,7 @@ static void evaluation_is_right(void **state)
     ok(evaluate_write_trace(run, &error), &error);
     run_path(run, path, "trace.safetensors");
     ok(safetensors_open(path, &file, &error), &error);
+    assert_string_equal(safetensors_metadata(&file, "action_repeat"), "2");
     obs = safetensors_find(&file, "obs");
     assert_int_equal(obs->bytes, 3 * sizeof *seen);
     memcpy(seen, obs->data, 3 * sizeof *seen);
@@ -772,14 +773,21 @@ static void init_from_takes_networks(void **state)
         train(run, 50);
         run_free(run);
     }
-    dqs_error error = {0};
-    struct run *run;
-    snprintf(settings, sizeof settings, "width=9 init_from=%s/source", base);
-    struct config *config = configure("gmm", "misfit", settings);
-    assert_int_equal(run_create(&run, config, &error), DQS_E_MISMATCH);
-    assert_non_null(strstr(error.message, "fake/weights"));
-    assert_false(file_exists(folder("misfit")));
-    config_free(config);
+    const struct {
+        const char *settings, *words;
+        dqs_status status;
+    } refused[] = {{"width=9", "fake/weights", DQS_E_MISMATCH},
+                   {"action_repeat=2 init_replay=true", "set action_repeat=1", DQS_E_OPTION}};
+    for (int i = 0; i < 2; i++) {
+        dqs_error error = {0};
+        struct run *run;
+        snprintf(settings, sizeof settings, "%s init_from=%s/source", refused[i].settings, base);
+        struct config *config = configure("gmm", "misfit", settings);
+        assert_int_equal(run_create(&run, config, &error), refused[i].status);
+        assert_non_null(strstr(error.message, refused[i].words));
+        assert_false(file_exists(folder("misfit")));
+        config_free(config);
+    }
     run_free(source);
 }
 

@@ -261,9 +261,10 @@ static dqs_status write_file(struct run *run, struct trace_file *file, dqs_error
 {
     static const char *const modes[] = {"explore", "evaluate", "exact"};
     const dqs_evaluation *ev = &run->evaluation;
-    enum { FIXED = 7, NUMBERS = sizeof ev->numbers / sizeof *ev->numbers };
-    char path[RUN_PATH_SIZE], step[32], value[2 + NUMBERS][NUMBER_TEXT_SIZE];
+    enum { FIXED = 8, NUMBERS = sizeof ev->numbers / sizeof *ev->numbers };
+    char path[RUN_PATH_SIZE], step[32], repeat[32], value[2 + NUMBERS][NUMBER_TEXT_SIZE];
     snprintf(step, sizeof step, "%ld", ev->step);
+    snprintf(repeat, sizeof repeat, "%ld", run->options->action_repeat);
     number_write(value[0], ev->mean);
     number_write(value[1], ev->std);
     struct safetensors_pair pairs[FIXED + NUMBERS + 1] = {
@@ -274,6 +275,7 @@ static dqs_status write_file(struct run *run, struct trace_file *file, dqs_error
         {"mode", modes[file->e->mode]},
         {"mean", value[0]},
         {"std", value[1]},
+        {"action_repeat", repeat},
     };
     for (int i = 0; i < ev->n_numbers && i < NUMBERS; i++) {
         number_write(value[2 + i], ev->numbers[i].value);

@@ -269,15 +269,47 @@ static void visit_taken(void *object, struct visitor *reader)
     taking.run->algo->visit(taking.run->self, &v);
 }
 
+static void take_repeat(void *repeat, const char *key, const char *value)
+{
+    if (strcmp(key, "action_repeat") == 0)
+        (void)number_read_long(value, repeat);
+}
+
+/* A transition lasts as long as its action was held: one discount does not serve two lengths. Files that do not say are older
+ * than the option. */
+static dqs_status check_replay(const struct run *run, const struct safetensors *file, const char *path,
+                               dqs_error *error)
+{
+    const char *yaml = safetensors_metadata(file, "config");
+    long repeat = 1, own = run->options->action_repeat;
+    if (!run->options->init_replay)
+        return DQS_OK;
+    if (yaml)
+        TRY(config_scan(yaml, strlen(yaml), path, take_repeat, &repeat, error));
+    return repeat == own ? DQS_OK
+                         : fail(error, DQS_E_OPTION,
+                                "init_replay: actions in %.200s were held for %ld steps, here they are for %ld; "
+                                "set action_repeat=%ld, or leave the replay there",
+                                path, repeat, own, repeat);
+}
+
 static dqs_status init_from(struct run *run, dqs_error *error)
 {
     char path[RUN_PATH_SIZE];
     const char *source = run->options->init_from;
+    struct safetensors file;
     if (!source[0])
         return DQS_OK;
     snprintf(path, sizeof path, "%s/checkpoint.safetensors", source);
+    if (!file_exists(path))
+        snprintf(path, sizeof path, "%s", source);
     struct checkpoint_part parts[] = {{visit_taken, run}, {NULL, NULL}};
-    return checkpoint_load(file_exists(path) ? path : source, parts, CHECKPOINT_ALL, error);
+    TRY(safetensors_open(path, &file, error));
+    dqs_status status = check_replay(run, &file, path, error);
+    if (status == DQS_OK)
+        status = checkpoint_restore(&file, path, parts, CHECKPOINT_ALL, error);
+    safetensors_close(&file);
+    return status;
 }
 
 static dqs_status enter_folder(struct run *run, dqs_error *error)
