@@ -179,7 +179,8 @@ typedef enum dqs_act_mode {
 dqs_status dqs_run_create(dqs_run **run, const dqs_config *config, dqs_error *error);
 /* Opens an existing run for going on where its last checkpoint stands. `steps` > 0 sets a new total. */
 dqs_status dqs_run_resume(dqs_run **run, const char *run_dir, long steps, int threads, dqs_error *error);
-/* Trains for n steps (n < 0: to the end), and what the last action of all environments still takes; returns DQS_STOPPED, state saved, after dqs_run_stop. */
+/* Trains for n steps (n < 0: to the end), and what the last action of all environments still takes; returns
+ * DQS_STOPPED, state saved, after dqs_run_stop. */
 dqs_status dqs_run_step(dqs_run *run, long n, dqs_error *error);
 void dqs_run_stop(dqs_run *run); /* from a signal handler or another thread */
 /* Called at most ten times a second, and at every evaluation (then `evaluation` is not NULL). */
@@ -197,6 +198,7 @@ void dqs_run_free(dqs_run *run);
 
 /* ---------------------------------------------------------------- agents: you own the loop */
 typedef struct dqs_agent dqs_agent;
+/* To an agent an observation is a step: what a preset says of action_repeat does not apply, and a value set by hand is refused. */
 dqs_status dqs_agent_create(dqs_agent **agent, const dqs_config *config, int obs_dim, int act_dim, int n_envs,
                             dqs_error *error);
 dqs_status dqs_agent_act(dqs_agent *agent, const float *obs, int rows, dqs_act_mode mode, float *action,
@@ -230,7 +232,8 @@ dqs_status dqs_policy_load(dqs_policy **policy, const char *path, dqs_error *err
 dqs_status dqs_policy_load_with(dqs_policy **policy, const char *path, const char *settings,
                                 dqs_error *error);
 int dqs_policy_steps(const dqs_policy *policy); /* sampling_steps; 0 if an action takes one pass */
-/* Steps of the task for which it learned to hold an action (its option action_repeat): whoever steps the task holds it. */
+/* Steps of the task for which it learned to hold an action (its option action_repeat): whoever steps the task
+ * holds it. */
 int dqs_policy_action_repeat(const dqs_policy *policy);
 int dqs_policy_obs_dim(const dqs_policy *policy);
 int dqs_policy_act_dim(const dqs_policy *policy);

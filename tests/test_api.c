@@ -329,6 +329,15 @@ static void only_runs_hold_actions(void **state)
     dqs_config *config;
     ok(dqs_config_create(&config, "dqs", "cheetah-run", &error), &error);
     assert_string_equal(dqs_config_get(config, "action_repeat"), "2");
+    ok(dqs_agent_create(&agent, config, 17, 6, 1, &error), &error);
+    ok(dqs_agent_save(agent, folder("preset.safetensors"), &error), &error);
+    ok(dqs_policy_load(&policy, folder("preset.safetensors"), &error), &error);
+    assert_int_equal(dqs_policy_action_repeat(policy), 1);
+    dqs_policy_free(policy);
+    dqs_agent_free(agent);
+    set(config, "action_repeat", "2");
+    assert_int_equal(dqs_agent_create(&agent, config, 17, 6, 1, &error), DQS_E_OPTION);
+    assert_non_null(strstr(error.message, "action_repeat=2"));
     dqs_config_free(config);
     config = configure(NULL, "held", 1);
     set(config, "action_repeat", "3");

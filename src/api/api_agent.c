@@ -110,7 +110,7 @@ static dqs_status make(struct dqs_agent **out, int obs_dim, int act_dim, int n_e
 static dqs_status hold_no_actions(struct config *config, dqs_error *error)
 {
     long repeat = config->value.run.action_repeat;
-    if (repeat != 1 && repeat != config->standard.run.action_repeat)
+    if (repeat != 1 && config_is_set(config, "action_repeat"))
         return fail(error, DQS_E_OPTION,
                     "action_repeat=%ld: an agent does not step the task; hold its actions in your own loop",
                     repeat);

@@ -117,7 +117,12 @@ static dqs_status open_policy(struct deployed **policy, const struct safetensors
     TRY(metadata_number(file, path, "terminates", 0, 1, &terminates, error));
     shape.terminates = terminates;
     TRY(config_from_yaml(&config, yaml, strlen(yaml), path, NULL, NULL, false, error));
+    long repeat = config->value.run.action_repeat;
     dqs_status status = apply_settings(config, settings, error);
+    if (status == DQS_OK && config->value.run.action_repeat != repeat)
+        status = fail(error, DQS_E_OPTION,
+                      "action_repeat=%ld: %s learned to hold its actions for %ld; whoever steps the task may do otherwise",
+                      config->value.run.action_repeat, path, repeat);
     if (status == DQS_OK)
         status = deployed_create(policy, config->algo, config->value.algo, config->value.run.kernels, shape,
                                  (uint64_t)config->value.run.seed, error);
@@ -125,7 +130,7 @@ static dqs_status open_policy(struct deployed **policy, const struct safetensors
         const char *env = safetensors_metadata(file, "env"), *key = config->algo->sampling_steps;
         snprintf((*policy)->env, sizeof(*policy)->env, "%s", env ? env : "");
         (*policy)->steps = key ? atoi(config_get(config, key)) : 0;
-        (*policy)->repeat = (int)config->value.run.action_repeat;
+        (*policy)->repeat = (int)repeat;
         find_bounds(*policy, file, config);
     }
     config_free(config);

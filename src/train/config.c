@@ -447,6 +447,12 @@ static void describe_source(const struct config *config, const struct option *ro
         snprintf(text->source, sizeof text->source, "%s", row->source);
 }
 
+bool config_is_set(const struct config *config, const char *key)
+{
+    int row = row_of(config, key);
+    return row >= 0 && config->is_set[row];
+}
+
 bool config_describe(const struct config *config, int index, dqs_option_info *info)
 {
     void *options, *standard;
