@@ -29,6 +29,7 @@ struct choice {
     struct args_list set;
     long steps;
     dqs_export how;
+    int repeat; /* steps of the task for which an action is held */
     bool json;
 };
 
@@ -94,6 +95,9 @@ static void report(FILE *out, const struct choice *c, const dqs_parity *p)
     else
         fprintf(out, "wrote %s: ", c->how.path);
     fprintf(out, "%s; %ld weights in %s\n", p->summary, p->weights, c->how.weights ? c->how.weights : "fp32");
+    if (c->repeat > 1)
+        fprintf(out, "to be asked once in %d steps of the task: it learned to hold its actions between them\n",
+                c->repeat);
     if (p->rows == 0) {
         fprintf(out, "parity: not compared: %s\n", p->note);
         return;
@@ -122,7 +126,8 @@ static void report_json(const struct choice *c, const dqs_parity *p)
                    {"us_per_action", p->us},
                    {"library_us", p->library_us},
                    {"rounding", p->rounding},
-                   {"weights_stored", (double)p->weights}};
+                   {"weights_stored", (double)p->weights},
+                   {"action_repeat", c->repeat}};
     json_open(&j, '{');
     json_key(&j, "path");
     json_string(&j, c->how.path);
@@ -188,6 +193,7 @@ static int export(struct choice *c)
     else
         snprintf(path, sizeof path, "%.1190s", c->out);
     c->how.path = path;
+    c->repeat = dqs_policy_action_repeat(policy);
     float *obs = read_trace(c->run, dqs_policy_obs_dim(policy));
     c->how.obs = obs;
     c->how.rows = ROWS;

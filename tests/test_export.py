@@ -46,6 +46,8 @@ POLICIES = {
     "sac": ["sac", *SHARED, "normalise_obs=true"],
     "sac-clamp": ["sac", *SHARED, "log_sigma=clamp", "obs_octaves=3"],
     "td3": ["td3", *SHARED],
+    "td3-held": ["td3", *SHARED, "action_repeat=3"],
+    "dqs-held": ["dqs", *DQS_SMALL, "action_repeat=4"],
     "ddpg": ["ddpg", *SHARED, "hidden=1"],
     "ppo": ["ppo", "width=48", "n_steps=72", "batch=72", "epochs=2"],
     "qsm": ["qsm", *SHARED, "embed=8"],
@@ -53,7 +55,7 @@ POLICIES = {
     "dipo": ["dipo", *SHARED, "embed=8", "diffusion_steps=7", "ascent_steps=4", "eval_noise=1"],
 }
 DECIDES = {"dqs-best", "dqs-clip", "dqs-corrector", "dqs-particles", "dqs-residual"}
-STILL = {("sac", "evaluate"), ("sac-clamp", "evaluate"), ("td3", "evaluate"), ("ddpg", "evaluate"), ("ppo", "evaluate")}
+STILL = {("sac", "evaluate"), ("sac-clamp", "evaluate"), ("td3", "evaluate"), ("td3-held", "evaluate"), ("ddpg", "evaluate"), ("ppo", "evaluate")}
 
 
 def dqs(*args, cwd=None, **env):
@@ -203,6 +205,28 @@ def test_steps_and_settings(runs, tmp_path):
     report = export(runs("dqs-corrector"), tmp_path / "bare.c", "--set", "corrector=0")
     assert not report["decides"] and report["beyond"] == 0
     assert "corrector" not in report["summary"] and "critic" not in (tmp_path / "bare.c").read_text()
+
+
+def test_held_actions_are_told(runs, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    report = export(runs("td3-held"), tmp_path / "p.c")
+    assert report["action_repeat"] == 3 and "#define P_ACTION_REPEAT 3 " in (tmp_path / "p.h").read_text()
+    export(runs("td3-held"), tmp_path / "p.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "p.onnx"), providers=["CPUExecutionProvider"])
+    assert session.get_modelmeta().custom_metadata_map["action_repeat"] == "3"
+    assert "once in 3 steps" in dqs("export", runs("td3-held"), "--out", tmp_path / "q.c").stdout
+    refused = dqs("export", runs("td3-held"), "--out", tmp_path / "r.c", "--set", "action_repeat=1")
+    assert "learned to hold its actions for 3" in complaint(refused, 2)
+    assert export(runs("td3"), tmp_path / "s.c")["action_repeat"] == 1
+
+
+def test_held_actions_are_held(runs, tmp_path):
+    """Whoever plays a policy without its learner plays it as `dqs eval` does: a film, and the counts of a budget."""
+    whole = json.loads(dqs("eval", runs("td3-held"), "--episodes", 1, "--json").stdout)
+    film = json.loads(dqs("render", runs("td3-held"), "--format", "png", "--out", tmp_path, "--json").stdout)
+    assert abs(film["returns"][0] - whole["eval_mean"]) <= 1e-4 * abs(whole["eval_mean"])
+    budget = json.loads(dqs("eval", runs("dqs-held"), "--steps-budget=3", "--episodes", 1, "--json").stdout)
+    assert budget["budget"][0]["actions"] == 50
 
 
 def test_places_and_names(runs, tmp_path):

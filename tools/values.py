@@ -36,7 +36,7 @@ def main():
     with safe_open(o.checkpoint, "numpy") as file:
         held = re.search(r"^action_repeat: (\d+)", file.metadata()["config"], re.MULTILINE)
     held = int(held[1]) if held else 1
-    length = STEPS // held  # in the replay
+    length = -(-STEPS // held)  # in the replay
     n = min(int(t["replay/written"][0]), len(t["replay/obs"])) // length * length
     obs, action, reward = (t[f"replay/{name}"][:n] for name in ("obs", "action", "reward"))
     x = np.concatenate([(obs - t["normaliser/shift"]) * t["normaliser/scale"], action], 1)

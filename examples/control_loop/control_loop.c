@@ -79,11 +79,12 @@ int main(int argc, char **argv)
     struct plant plant = {3.14159265358979, 0};
     struct policy_generator generator;
     struct timespec next, begin, end;
+    float action[POLICY_ACT_DIM] = {0};
     policy_seed(&generator, 1);
     ask_for_time();
     clock_gettime(CLOCK_MONOTONIC, &next);
     for (long i = 0; i < n; i++) {
-        float obs[POLICY_OBS_DIM], action[POLICY_ACT_DIM];
+        float obs[POLICY_OBS_DIM];
         next.tv_nsec += PERIOD_NS;
         if (next.tv_nsec >= 1000000000L) {
             next.tv_nsec -= 1000000000L;
@@ -92,7 +93,8 @@ int main(int argc, char **argv)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
         clock_gettime(CLOCK_MONOTONIC, &begin);
         sense(&plant, obs);
-        policy_draw(&generator, obs, action);
+        if (i % POLICY_ACTION_REPEAT == 0)
+            policy_draw(&generator, obs, action);
         actuate(&plant, action[0]);
         clock_gettime(CLOCK_MONOTONIC, &end);
         wake_us[i] = (float)micros(next, begin);

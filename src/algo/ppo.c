@@ -138,7 +138,7 @@ static double learning_rate(const struct ppo *p)
 {
     long rows = rollout_rows(&p->rollout),
          before = p->updates - p->epoch * (rows / p->o.batch) - p->minibatch;
-    long held = p->setup.action_repeat > 1 ? p->setup.action_repeat : 1;
+    long held = p->setup.action_repeat > 1 ? p->setup.action_repeat : 1; /* an end may cut one short: next to nothing */
     double share = (double)(p->steps - held * rows) / (double)p->setup.total_steps;
     if (p->setup.total_updates > 0)
         share = fmax(share, (double)before / (double)p->setup.total_updates);
