@@ -23,7 +23,8 @@ struct bench_peak {
     double fma_gflops;        /* multiply-adds on registers alone */
     double sgemm_gflops;      /* the library's SGEMM */
     double product_gflops;    /* our product on packed weights */
-    /* K = 1000 samples of a state through a two-layer ReLU critic, far apart so that no unit is folded: values, their weighted gradient. */
+    /* K = 1000 samples of a state through a two-layer ReLU critic, far apart so that no unit is folded:
+     * values, their weighted gradient. */
     double cloud_gflops, pull_gflops;
     double normals_per_second;
 };

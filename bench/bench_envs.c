@@ -1,6 +1,7 @@
-/* bench_envs: `dqs bench envs`, control steps a second of every MuJoCo task beside a bare loop of mj_step with the same
- * number of physics steps. Both follow the same trajectory (same start, same actions) in turns of a few milliseconds, so
- * that a busy machine is busy for both. Speeds are those of the best turns, the ratio is the median of pairs of turns. */
+/* bench_envs: `dqs bench envs`, control steps a second of every MuJoCo task beside a bare loop of mj_step
+ * with the same number of physics steps. Both follow the same trajectory (same start, same actions) in turns
+ * of a few milliseconds, so that a busy machine is busy for both. Speeds are those of the best turns, the
+ * ratio is the median of pairs of turns. */
 #include "bench_envs.h"
 #include "clock.h"
 #include "env.h"

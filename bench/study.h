@@ -19,7 +19,8 @@ struct study_options {
 int study_estimator(int argc, char **argv);
 int study_sampler(int argc, char **argv);
 
-/* Reads the words and makes the compute the caller frees. Returns 0, or the exit code after a line on stderr. */
+/* Reads the words and makes the compute the caller frees. Returns 0, or the exit code after a line on
+ * stderr. */
 int study_begin(struct study_options *o, struct compute **compute, int argc, char **argv);
 /* Prints the verdict on `value <= limit` and returns whether it holds. */
 bool study_verdict(const char *what, double value, double limit);

@@ -1,5 +1,5 @@
-/* budget: plays whole episodes one by one, as a robot would: one observation, one action, the clock around it. Starts are those
- * of an evaluation, the same for each number of steps. */
+/* budget: plays whole episodes one by one, as a robot would: one observation, one action, the clock around
+ * it. Starts are those of an evaluation, the same for each number of steps. */
 #include "budget.h"
 #include "args.h"
 #include "clock.h"

@@ -150,7 +150,8 @@ static void report_json(const struct choice *c, const dqs_parity *p)
     json_free(&j);
 }
 
-/* Single precision must meet the trainer; where decisions may turn, about as often as the trainer meets itself. */
+/* Single precision must meet the trainer; where decisions may turn, about as often as the trainer meets
+ * itself. */
 static bool met(const struct choice *c, const dqs_parity *p)
 {
     bool half = c->how.weights && strcmp(c->how.weights, "fp16") == 0;

@@ -60,7 +60,8 @@ static bool is_drawn(const char *folder)
     return drawn;
 }
 
-/* SAC is evaluated by its mean action, which is no sample of its distribution: as `dqs eval --mode explore`. */
+/* SAC is evaluated by its mean action, which is no sample of its distribution: as `dqs eval --mode
+ * explore`. */
 static void draw_samples(const struct plan_item *p, const struct drive_sweep *d, bool quiet)
 {
     for (int i = 0; p->item->drawn && i < p->plan.count; i++) {

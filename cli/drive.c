@@ -44,7 +44,8 @@ static void signals_take(dqs_run *run, struct sigaction *before, bool terminal)
     handled_run = run;
     caught = 0;
     speaks = terminal;
-    /* A cluster ends sweep and runs with the same signal, and the sweep passes its own on: these are one wish. */
+    /* A cluster ends sweep and runs with the same signal, and the sweep passes its own on: these are one
+     * wish. */
     patient = getenv(CHILD_OF) != NULL;
     for (int i = 0; i < SIGNALS; i++) {
         struct sigaction action;

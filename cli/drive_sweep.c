@@ -1,4 +1,5 @@
-/* drive_sweep: see drive_sweep.h. The first signal stops the runs with their checkpoints, the second kills them. */
+/* drive_sweep: see drive_sweep.h. The first signal stops the runs with their checkpoints, the second kills
+ * them. */
 #define _GNU_SOURCE
 #include "drive_sweep.h"
 #include "clock.h"

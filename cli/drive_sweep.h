@@ -1,5 +1,5 @@
-/* drive_sweep: a planned sweep to its end, with the live table, signals and the closing lines. For the verbs that train
- * many runs. */
+/* drive_sweep: a planned sweep to its end, with the live table, signals and the closing lines. For the verbs
+ * that train many runs. */
 #ifndef CLI_DRIVE_SWEEP_H
 #define CLI_DRIVE_SWEEP_H
 

@@ -13,7 +13,8 @@ struct probe {
     long every, some, final; /* evaluations: steps between them, episodes of each and of the last */
 };
 
-/* Trains a little with the run's options, in memory. false: it cannot be done (what is wrong will be told by the sweep). */
+/* Trains a little with the run's options, in memory. false: it cannot be done (what is wrong will be told by
+ * the sweep). */
 bool probe_run(struct probe *probe, const struct sweep_run *run);
 /* Seconds of a step of the task and the steps of an episode; false as above. */
 bool probe_task(double *seconds, long *length, const char *task);

@@ -45,14 +45,16 @@ struct plan {
 /* Adds the item: its grid is laid out and checked. Free the plan in any case. */
 dqs_status plan_add(struct plan *plan, const struct reproduce_item *item,
                     const struct reproduce_request *request, dqs_error *error);
-/* Looks at what is there and measures what the rest costs; some seconds, said on standard error unless quiet. */
+/* Looks at what is there and measures what the rest costs; some seconds, said on standard error unless
+ * quiet. */
 void plan_estimate(struct plan *plan, int jobs, bool quiet);
 void plan_free(struct plan *plan);
 
 int plan_left(const struct plan *plan); /* runs that are not finished */
 void plan_print(FILE *out, const struct plan *plan);
 void plan_json(struct json *json, const struct plan *plan); /* an array of the items */
-/* The share of DQS in the whole, core hours and seconds of an update: for the warning about its preset `paper`. */
+/* The share of DQS in the whole, core hours and seconds of an update: for the warning about its preset
+ * `paper`. */
 bool plan_paper_dqs(const struct plan *plan, double *core_hours, double *update);
 
 #endif

@@ -1,5 +1,5 @@
-/* sweep_view: a sweep for people and for scripts: the table that redraws itself on a terminal, lines elsewhere, the table
- * of --status, and JSON. */
+/* sweep_view: a sweep for people and for scripts: the table that redraws itself on a terminal, lines
+ * elsewhere, the table of --status, and JSON. */
 #ifndef CLI_SWEEP_VIEW_H
 #define CLI_SWEEP_VIEW_H
 

@@ -1,5 +1,5 @@
-/* act: loads a trained policy and lets it act, step by step. This is all a robot needs of the library: after the load
- * nothing is allocated.
+/* act: loads a trained policy and lets it act, step by step. This is all a robot needs of the library: after
+ * the load nothing is allocated.
  *
  *     act [run folder or policy.safetensors] [episodes]        (runs/hello, 3 episodes)
  */

@@ -1,5 +1,5 @@
-/* own_env: an environment of your own, handed to the library as a struct of functions. A sledge on a line starts
- * somewhere, slides without friction, and is to come to rest at zero.
+/* own_env: an environment of your own, handed to the library as a struct of functions. A sledge on a line
+ * starts somewhere, slides without friction, and is to come to rest at zero.
  *
  *     own_env [run folder] [steps]        (runs/sledge, 4000 steps)
  *

@@ -78,7 +78,8 @@ typedef struct dqs_outcome {
     int truncated;  /* the clock ran out: the value goes on */
 } dqs_outcome;
 
-/* Observations of whole evaluation episodes: episode e, time t (0 .. length[e]) at obs + (e*stride + t)*obs_dim. */
+/* Observations of whole evaluation episodes: episode e, time t (0 .. length[e]) at obs + (e*stride +
+ * t)*obs_dim. */
 typedef struct dqs_trace {
     int episodes, obs_dim, stride;
     const float *obs;
@@ -101,7 +102,8 @@ typedef struct dqs_env_type {
     /* Optional, state_dim doubles: setting a state and stepping gives the same bits as having been there. */
     void (*get_state)(void *self, double *state);
     dqs_status (*set_state)(void *self, const double *state, float *obs, dqs_error *error);
-    /* Optional: numbers that say how well, and in how many ways, the episodes solved the task. Returns how many. */
+    /* Optional: numbers that say how well, and in how many ways, the episodes solved the task. Returns how
+     * many. */
     int (*summarise)(void *self, const dqs_trace *trace, dqs_number *out, int capacity);
 } dqs_env_type;
 
@@ -116,8 +118,8 @@ dqs_status dqs_env_get_state(dqs_env *env, double *state, dqs_error *error);
 dqs_status dqs_env_set_state(dqs_env *env, const double *state, float *obs, dqs_error *error);
 void dqs_env_free(dqs_env *env);
 
-/* n equal environments stepped together on worker threads (0: all cores). What ends begins anew within the step: `obs`
- * is what to act on next, `next_obs` the true result of the step. Arrays have n rows. */
+/* n equal environments stepped together on worker threads (0: all cores). What ends begins anew within the
+ * step: `obs` is what to act on next, `next_obs` the true result of the step. Arrays have n rows. */
 typedef struct dqs_batch dqs_batch;
 dqs_status dqs_batch_create(dqs_batch **batch, const char *name, const char *options, int n, int threads,
                             dqs_error *error);
@@ -140,7 +142,8 @@ const char *dqs_algo_preset(const char *algo, int index);
 typedef struct dqs_config dqs_config;
 dqs_status dqs_config_create(dqs_config **config, const char *algo, const char *env, dqs_error *error);
 dqs_status dqs_config_set_env(dqs_config *config, const dqs_env_type *type, dqs_error *error);
-/* Names an environment of the caller's that the library never opens, for dqs_agent; terminates: it can end by itself. */
+/* Names an environment of the caller's that the library never opens, for dqs_agent; terminates: it can end by
+ * itself. */
 dqs_status dqs_config_name_env(dqs_config *config, const char *name, int terminates, dqs_error *error);
 dqs_status dqs_config_preset(dqs_config *config, const char *preset, dqs_error *error);
 dqs_status dqs_config_set(dqs_config *config, const char *key, const char *value, dqs_error *error);
@@ -188,7 +191,8 @@ void dqs_run_watch(dqs_run *run, void (*watch)(void *user, const dqs_progress *,
                    void *user);
 dqs_status dqs_run_evaluate(dqs_run *run, int episodes, dqs_act_mode mode, dqs_evaluation *out,
                             dqs_error *error);
-/* Evaluations from now on are of the policy in this file, such as the run's best.safetensors; the run can neither train nor save. */
+/* Evaluations from now on are of the policy in this file, such as the run's best.safetensors; the run can
+ * neither train nor save. */
 dqs_status dqs_run_show_policy(dqs_run *run, const char *path, dqs_error *error);
 dqs_status dqs_run_save(dqs_run *run, dqs_error *error);
 const char *dqs_run_dir(const dqs_run *run);
@@ -198,7 +202,8 @@ void dqs_run_free(dqs_run *run);
 
 /* ---------------------------------------------------------------- agents: you own the loop */
 typedef struct dqs_agent dqs_agent;
-/* To an agent an observation is a step: what a preset says of action_repeat does not apply, and a value set by hand is refused. */
+/* To an agent an observation is a step: what a preset says of action_repeat does not apply, and a value set
+ * by hand is refused. */
 dqs_status dqs_agent_create(dqs_agent **agent, const dqs_config *config, int obs_dim, int act_dim, int n_envs,
                             dqs_error *error);
 dqs_status dqs_agent_act(dqs_agent *agent, const float *obs, int rows, dqs_act_mode mode, float *action,
@@ -212,11 +217,13 @@ dqs_status dqs_agent_update(dqs_agent *agent, dqs_error *error); /* DQS_E_USAGE 
 int dqs_agent_metrics(const dqs_agent *agent, dqs_number *out, int capacity);
 dqs_status dqs_agent_save(dqs_agent *agent, const char *path, dqs_error *error);
 dqs_status dqs_agent_load(dqs_agent *agent, const char *path, dqs_error *error);
-/* An agent as dqs_agent_save left it: algorithm, options and sizes are the file's. n_envs, threads 0: also. */
+/* An agent as dqs_agent_save left it: algorithm, options and sizes are the file's. n_envs, threads 0:
+ * also. */
 dqs_status dqs_agent_open(dqs_agent **agent, const char *path, int n_envs, int threads, dqs_error *error);
 const dqs_config *dqs_agent_config(const dqs_agent *agent);
 void dqs_agent_size(const dqs_agent *agent, int *obs_dim, int *act_dim, int *n_envs);
-/* What the box [-1,1] stands for, act_dim numbers each: kept in saved files, for policies and exports made from them. */
+/* What the box [-1,1] stands for, act_dim numbers each: kept in saved files, for policies and exports made
+ * from them. */
 dqs_status dqs_agent_set_bounds(dqs_agent *agent, const float *low, const float *high, dqs_error *error);
 /* A text of the caller's own that is saved and loaded with the agent; "" if there is none. */
 dqs_status dqs_agent_set_note(dqs_agent *agent, const char *note, dqs_error *error);
@@ -227,8 +234,8 @@ void dqs_agent_free(dqs_agent *agent);
 typedef struct dqs_policy dqs_policy;
 /* `path`: a policy.safetensors or a run folder (then its best policy). */
 dqs_status dqs_policy_load(dqs_policy **policy, const char *path, dqs_error *error);
-/* The same with options changed, "particles=1 corrector=0"; sampling_steps=N is whatever the algorithm calls the number of steps in
- * which it draws an action. The weights must still fit. settings may be NULL. */
+/* The same with options changed, "particles=1 corrector=0"; sampling_steps=N is whatever the algorithm calls
+ * the number of steps in which it draws an action. The weights must still fit. settings may be NULL. */
 dqs_status dqs_policy_load_with(dqs_policy **policy, const char *path, const char *settings,
                                 dqs_error *error);
 int dqs_policy_steps(const dqs_policy *policy); /* sampling_steps; 0 if an action takes one pass */
@@ -255,10 +262,11 @@ typedef struct dqs_export {
     int rows;
     const char *keep; /* folder where the comparison stays, to be run elsewhere; NULL: none */
 } dqs_export;
-/* How far the exported policy is from the library's at the same observations with the same random numbers, in halves of
- * the action's range. It is compiled by cc, or run by Python with onnxruntime; where there is none, rows is 0 and note says
- * what to do. A policy that decides at random (among particles, on corrections) has rows at which rounding turns a
- * decision: `rounding` counts those at which the library's own reference loops are as far from its fast ones. */
+/* How far the exported policy is from the library's at the same observations with the same random numbers, in
+ * halves of the action's range. It is compiled by cc, or run by Python with onnxruntime; where there is none,
+ * rows is 0 and note says what to do. A policy that decides at random (among particles, on corrections) has
+ * rows at which rounding turns a decision: `rounding` counts those at which the library's own reference loops
+ * are as far from its fast ones. */
 typedef struct dqs_parity {
     int rows, beyond;      /* compared; of them further away than 1e-5 */
     int decides, rounding; /* 0 if it does not decide */

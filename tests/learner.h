@@ -1,5 +1,5 @@
-/* learner: any row of algo_table on random transitions, its state as a hash or kept in memory, and whole updates of it held
- * against a fixture. */
+/* learner: any row of algo_table on random transitions, its state as a hash or kept in memory, and whole
+ * updates of it held against a fixture. */
 #ifndef TESTS_LEARNER_H
 #define TESTS_LEARNER_H
 
@@ -100,8 +100,8 @@ ORACLE int agent_learn(struct agent *a, int steps, struct rng *rng, struct log_s
     return updates;
 }
 
-/* One step from a random state with reward -|a - 0.6 tanh(2 s)|^2: the best action is known. Returns the mean distance of
- * each coordinate from it. */
+/* One step from a random state with reward -|a - 0.6 tanh(2 s)|^2: the best action is known. Returns the mean
+ * distance of each coordinate from it. */
 ORACLE double distance_after(const char *algo, int steps, const char *settings)
 {
     struct agent a;
@@ -265,8 +265,9 @@ ORACLE void compare_tensor(void *context, const char *name, enum visit_kind kind
         assert_arrays(name, data, values, n, 5e-5);
 }
 
-/* The learner begins with the fixture's weights, sees its transitions, and updates `updates` times; then its parameters,
- * moments and the named numbers it logged are those of the fixture. At least `tensors` are compared. */
+/* The learner begins with the fixture's weights, sees its transitions, and updates `updates` times; then its
+ * parameters, moments and the named numbers it logged are those of the fixture. At least `tensors` are
+ * compared. */
 ORACLE void check_updates(const char *algo, const char *name, const char *kernels, const char *const *numbers,
                           int updates, int tensors, double tolerance)
 {

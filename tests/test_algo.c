@@ -1,5 +1,6 @@
-/* test_algo: the replay ring; one whole update of DQS against PyTorch; the same bits at any number of threads in
- * each of its forms, and a golden state for the plain kernels. test_learners.c has what must hold of every learner. */
+/* test_algo: the replay ring; one whole update of DQS against PyTorch; the same bits at any number of threads
+ * in each of its forms, and a golden state for the plain kernels. test_learners.c has what must hold of every
+ * learner. */
 #include "learner.h"
 #include "ring.h"
 #ifdef __GLIBC__
@@ -36,8 +37,9 @@ static void test_ring(void **state)
     arena_free(&arena);
 }
 
-/* Two environments push in turn; an episode of environment e is a walk e, e+10, e+20 ... of the one number that is observed. A
- * row of n steps sums the rewards of its own walk, and stops where the walk, or what is stored of it, does. */
+/* Two environments push in turn; an episode of environment e is a walk e, e+10, e+20 ... of the one number
+ * that is observed. A row of n steps sums the rewards of its own walk, and stops where the walk, or what is
+ * stored of it, does. */
 static void test_ring_n_step(void **state)
 {
     (void)state;
@@ -179,7 +181,8 @@ static const float *kept_floats(const struct kept *kept, const char *name, size_
     return NULL;
 }
 
-/* Averages are what the option says, training and exploring go on as without them, and evaluation does not. */
+/* Averages are what the option says, training and exploring go on as without them, and evaluation does
+ * not. */
 static void test_averages(void **state)
 {
     (void)state;
@@ -235,7 +238,8 @@ static void test_averages(void **state)
 }
 
 /* ---------------------------------------------------------------- bounds */
-/* Target critics that have lost all measure: the targets stay within what rewards of 4 at most can add up to. */
+/* Target critics that have lost all measure: the targets stay within what rewards of 4 at most can add up
+ * to. */
 static void test_bound_values(void **state)
 {
     (void)state;

@@ -319,7 +319,8 @@ static void agent_saves_and_loads(void **state)
     dqs_config_free(config);
 }
 
-/* Whoever owns the loop steps the task: an agent holds nothing, whatever the preset would, and says so if asked. */
+/* Whoever owns the loop steps the task: an agent holds nothing, whatever the preset would, and says so if
+ * asked. */
 static void only_runs_hold_actions(void **state)
 {
     (void)state;
@@ -364,7 +365,8 @@ static void only_runs_hold_actions(void **state)
     dqs_policy_free(policy);
 }
 
-/* An agent comes back from its file alone, with the caller's note, and goes on as if it had never been away. */
+/* An agent comes back from its file alone, with the caller's note, and goes on as if it had never been
+ * away. */
 static void agent_opens_from_its_file(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* test_baselines: whole updates of SAC, TD3 and DDPG against PyTorch; how they explore and evaluate; that they learn. */
+/* test_baselines: whole updates of SAC, TD3 and DDPG against PyTorch; how they explore and evaluate; that
+ * they learn. */
 #include "learner.h"
 
 #define ROWS 4000
@@ -42,8 +43,8 @@ static void test_warm_up(void **state)
     }
 }
 
-/* Afterwards exploring is evaluating with noise: of a known size for TD3 and DDPG, on the inside of tanh for SAC. A policy
- * that only acts has no warm-up. */
+/* Afterwards exploring is evaluating with noise: of a known size for TD3 and DDPG, on the inside of tanh for
+ * SAC. A policy that only acts has no warm-up. */
 static void test_exploration(void **state)
 {
     (void)state;

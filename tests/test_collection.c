@@ -190,7 +190,8 @@ static const char *configuration_without(const char *env, const char *key)
     return text;
 }
 
-/* A preset may set an option that older runs do not record: they are other methods, even where no newer run is beside them. */
+/* A preset may set an option that older runs do not record: they are other methods, even where no newer run
+ * is beside them. */
 static void a_run_is_older_than_an_option_of_its_preset(void **state)
 {
     (void)state;

@@ -127,7 +127,8 @@ static const char *source_of(const struct config *config, const char *key)
     return NULL;
 }
 
-/* An option's source is that of its own standard; what a preset or a user chose instead must not go under that name. */
+/* An option's source is that of its own standard; what a preset or a user chose instead must not go under
+ * that name. */
 static void sources_follow_the_values(void **state)
 {
     (void)state;
@@ -150,7 +151,8 @@ static void sources_follow_the_values(void **state)
     config_free(copy);
 }
 
-/* A file may name the algorithm after options of the run were set; they stay, and the preset must be one of its own. */
+/* A file may name the algorithm after options of the run were set; they stay, and the preset must be one of
+ * its own. */
 static void another_algorithm_keeps_what_was_set(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_denoiser: schedules, DDPM draws and back-propagation through them, beside PyTorch and finite differences; mixtures of
- * Gaussians beside scikit-learn. */
+/* test_denoiser: schedules, DDPM draws and back-propagation through them, beside PyTorch and finite
+ * differences; mixtures of Gaussians beside scikit-learn. */
 #include "denoiser.h"
 #include "gradcheck.h"
 #include "mixture_em.h"
@@ -178,7 +178,8 @@ static void test_draws(void **state)
     }
 }
 
-/* A row's action does not depend on how many others are drawn with it, but for the way few rows are multiplied. */
+/* A row's action does not depend on how many others are drawn with it, but for the way few rows are
+ * multiplied. */
 static void test_draw_rows(void **state)
 {
     (void)state;
@@ -233,8 +234,8 @@ static double weighted_actions(void *context)
     return sum;
 }
 
-/* Moves of the weights so small that no clip changes sides leave too little of a float: the worst entries are those whose
- * gradient is next to nothing, so the floor is a part of the largest. */
+/* Moves of the weights so small that no clip changes sides leave too little of a float: the worst entries are
+ * those whose gradient is next to nothing, so the floor is a part of the largest. */
 static void test_draw_gradient_by_differences(void **state)
 {
     (void)state;
@@ -319,8 +320,9 @@ static void test_mixture_climb(void **state)
     fixture_close(&f);
 }
 
-/* From its own starts it comes to where scikit-learn comes: always where the data have three clusters, in the best of ten
- * starts where they have not. (On the edge of the box the likelihood has many singular peaks: nothing to compare.) */
+/* From its own starts it comes to where scikit-learn comes: always where the data have three clusters, in the
+ * best of ten starts where they have not. (On the edge of the box the likelihood has many singular peaks:
+ * nothing to compare.) */
 static void test_mixture_start(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_deploy: the pieces of dqs export (half precision, protocol buffers, texts with gaps, other programs), and every algorithm
- * written by the library itself. tests/test_export.py looks at what was written. */
+/* test_deploy: the pieces of dqs export (half precision, protocol buffers, texts with gaps, other programs),
+ * and every algorithm written by the library itself. tests/test_export.py looks at what was written. */
 #include "dqs.h"
 #include "export.h"
 #include "fill_in.h"

@@ -1,8 +1,9 @@
-/* test_diffusion_baselines: whole updates of QSM, DACER and DIPO against PyTorch; their noise; what only one of them has; that
- * they learn. */
+/* test_diffusion_baselines: whole updates of QSM, DACER and DIPO against PyTorch; their noise; what only one
+ * of them has; that they learn. */
 #include "learner.h"
 
-/* Two updates: DACER's second one leaves the actor alone. Tensors: six of each network, moments; kappa; improved actions. */
+/* Two updates: DACER's second one leaves the actor alone. Tensors: six of each network, moments; kappa;
+ * improved actions. */
 static void test_updates(void **state)
 {
     (void)state;
@@ -88,8 +89,9 @@ static struct named tensor_of(struct agent *a, const char *name)
     return wanted;
 }
 
-/* DACER's alpha goes down where the policy has more entropy than wanted and up where less, at the first update and then once a
- * period. A denoiser that always sees far too much noise draws the corner of the box, and nothing else. */
+/* DACER's alpha goes down where the policy has more entropy than wanted and up where less, at the first
+ * update and then once a period. A denoiser that always sees far too much noise draws the corner of the box,
+ * and nothing else. */
 static void test_alpha(void **state)
 {
     (void)state;
@@ -114,8 +116,8 @@ static void test_alpha(void **state)
     }
 }
 
-/* DIPO without write-back starts every ascent from the actions as they were taken: the first update is the same, later ones
- * are not; and the replay itself is never changed. */
+/* DIPO without write-back starts every ascent from the actions as they were taken: the first update is the
+ * same, later ones are not; and the replay itself is never changed. */
 static void test_writeback(void **state)
 {
     (void)state;

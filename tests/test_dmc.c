@@ -1,5 +1,5 @@
-/* test_dmc: what the MuJoCo tasks promise apart from dm_control, which test_dmc_parity.py holds them to: the soft
- * indicator, bounds, and MuJoCo's troubles as one line that never ends the process. */
+/* test_dmc: what the MuJoCo tasks promise apart from dm_control, which test_dmc_parity.py holds them to: the
+ * soft indicator, bounds, and MuJoCo's troubles as one line that never ends the process. */
 #include "test_env_help.h"
 #ifdef HAVE_MUJOCO
 #include "dmc.h"

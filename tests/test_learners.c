@@ -1,12 +1,13 @@
-/* test_learners: what must hold of every row of algo_table, whatever it learns: no memory taken after creation, the same
- * bits at any number of threads, a state that is complete, a policy that acts without its learner, options that are
- * refused in words, presets that can be read. */
+/* test_learners: what must hold of every row of algo_table, whatever it learns: no memory taken after
+ * creation, the same bits at any number of threads, a state that is complete, a policy that acts without its
+ * learner, options that are refused in words, presets that can be read. */
 #include "config.h"
 #include "env.h"
 #include "learner.h"
 #include <stdatomic.h>
 
-/* Small, and with batches that are not whole tiles. `wrong`: settings that create must refuse, and the key it must name. */
+/* Small, and with batches that are not whole tiles. `wrong`: settings that create must refuse, and the key it
+ * must name. */
 static const struct small {
     const char *algo, *settings, *wrong[3];
 } smalls[] = {
@@ -192,7 +193,8 @@ static void test_threads(void **state)
     }
 }
 
-/* What visit names is the whole state: a learner with another past that receives it goes on with the same bits. */
+/* What visit names is the whole state: a learner with another past that receives it goes on with the same
+ * bits. */
 static void test_resume(void **state)
 {
     (void)state;

@@ -463,7 +463,8 @@ static void test_distributions(void **state)
 }
 
 /* ---------------------------------------------------------------- clouds */
-/* Values and the weighted gradient in double precision. `shaky` counts units so close to 0 that float may see another sign. */
+/* Values and the weighted gradient in double precision. `shaky` counts units so close to 0 that float may see
+ * another sign. */
 static void cloud_truth(double *q, double *sum, int *shaky, const struct cloud_net *net, const float *base,
                         const float *y, const float *weight, int count)
 {

@@ -1,5 +1,6 @@
-/* test_ppo: generalised advantages against their definition and by hand; the rollout; the reward normaliser; one whole
- * minibatch of PPO against PyTorch; when it updates, what it saves, how it stops; that it learns. */
+/* test_ppo: generalised advantages against their definition and by hand; the rollout; the reward normaliser;
+ * one whole minibatch of PPO against PyTorch; when it updates, what it saves, how it stops; that it
+ * learns. */
 #include "adam.h"
 #include "checkpoint.h"
 #include "learner.h"
@@ -34,7 +35,8 @@ static void test_gae_by_hand(void **state)
     }
 }
 
-/* A_t as the sum of (gamma lambda)^k delta_t+k to the end of the episode or of the rollout, each on its own. */
+/* A_t as the sum of (gamma lambda)^k delta_t+k to the end of the episode or of the rollout, each on its
+ * own. */
 static void test_gae_definition(void **state)
 {
     (void)state;
@@ -373,7 +375,8 @@ static void test_target_kl(void **state)
     }
 }
 
-/* Evaluation is the mean, without noise, and leaves no trace in the learner; exploring spreads by sigma around it. */
+/* Evaluation is the mean, without noise, and leaves no trace in the learner; exploring spreads by sigma
+ * around it. */
 static void test_acting(void **state)
 {
     (void)state;
@@ -409,7 +412,8 @@ static void test_acting(void **state)
     agent_free(&a);
 }
 
-/* The first layer's weights are orthogonal with gain sqrt 2; the heads have lengths 0.01 and 1; biases are 0. */
+/* The first layer's weights are orthogonal with gain sqrt 2; the heads have lengths 0.01 and 1; biases are
+ * 0. */
 static void test_initial_weights(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* stats: held to the package rliable, whose answers stand in fixtures/stats.safetensors, and to small cases worked
- * by hand. */
+/* stats: held to the package rliable, whose answers stand in fixtures/stats.safetensors, and to small cases
+ * worked by hand. */
 #include "oracle.h"
 #include "stats.h"
 #include "verdict.h"

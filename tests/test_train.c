@@ -427,7 +427,8 @@ static void evaluation_is_right(void **state)
     safetensors_close(&file);
     run_free(run);
 
-    /* Two steps at a time: the return and the length are those of the task, the third step has an action of its own. */
+    /* Two steps at a time: the return and the length are those of the task, the third step has an action of
+     * its own. */
     run = start_tick(&type, "tick-held", "steps=6 action_repeat=2 eval_every=0 final_episodes=1 threads=1");
     ok(evaluate(run, 1, DQS_ACT_EVALUATE, &ev, &error), &error);
     assert_true(ev.mean == 30 && ev.mean_length == 3);

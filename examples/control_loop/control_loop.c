@@ -1,9 +1,10 @@
-/* control_loop: an exported policy in a control loop at 1 kHz. The plant is the pendulum of the task, simulated here; on a robot, sense
- * and actuate are yours and the rest stays as it is.
+/* control_loop: an exported policy in a control loop at 1 kHz. The plant is the pendulum of the task,
+ * simulated here; on a robot, sense and actuate are yours and the rest stays as it is.
  *
  *     make RUN=../../runs/pendulum/dqs/default-s0 && ./control_loop 10
  *
- * It prints how long actions took, how late the loop woke, and how much of the last half the pendulum was upright. */
+ * It prints how long actions took, how late the loop woke, and how much of the last half the pendulum was
+ * upright. */
 #define _GNU_SOURCE /* clock_nanosleep, sched_setscheduler, mlockall */
 #include "policy.h"
 #include <math.h>

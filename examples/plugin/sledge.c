@@ -1,11 +1,11 @@
-/* sledge: an environment in a shared object. A sledge on a line starts somewhere, slides without friction, and is to come to rest
- * at zero, in spite of a wind whose strength is an option.
+/* sledge: an environment in a shared object. A sledge on a line starts somewhere, slides without friction,
+ * and is to come to rest at zero, in spite of a wind whose strength is an option.
  *
  *     make && dqs train --env ./sledge.so --preset quick --steps 4000
  *     dqs train --env ./sledge.so --preset quick --set env_options=0.5
  *
- * It includes dqs.h and is linked with nothing: the program that loads it brings the rest. examples/own_env.c hands the same struct
- * to the library instead. */
+ * It includes dqs.h and is linked with nothing: the program that loads it brings the rest. examples/own_env.c
+ * hands the same struct to the library instead. */
 #include <dqs.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* actor: a policy network with its optimiser and, if wanted, its target; and what the deterministic policies a = tanh u(s)
- * do with it: act, and climb the critic.
+/* actor: a policy network with its optimiser and, if wanted, its target; and what the deterministic policies
+ * a = tanh u(s) do with it: act, and climb the critic.
  *
  * B batch, d action dimensions. */
 #ifndef ALGO_ACTOR_H

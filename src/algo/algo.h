@@ -1,5 +1,5 @@
-/* algo: the five verbs of a learner. Each algorithm is one const row of functions in algo_table.c. An algorithm never sees
- * an environment; the loop never sees what kind of algorithm it drives. */
+/* algo: the five verbs of a learner. Each algorithm is one const row of functions in algo_table.c. An
+ * algorithm never sees an environment; the loop never sees what kind of algorithm it drives. */
 #ifndef ALGO_ALGO_H
 #define ALGO_ALGO_H
 
@@ -23,9 +23,9 @@ struct algo_setup {
     int max_rows;    /* most rows a single act call will have */
 };
 
-/* One action of all environments. next_obs is the true one, before any reset; reward the mean over the steps for which the action
- * is held, so that rewards, values and temperatures are those of a step however long that is. Steps beyond an end count as 0, as
- * they do in a return; steps beyond a time limit do not count. */
+/* One action of all environments. next_obs is the true one, before any reset; reward the mean over the steps
+ * for which the action is held, so that rewards, values and temperatures are those of a step however long
+ * that is. Steps beyond an end count as 0, as they do in a return; steps beyond a time limit do not count. */
 struct transitions {
     int rows;
     long steps; /* of all environments together: rows, or more where actions are held */
@@ -51,12 +51,14 @@ struct algo {
     void (*visit)(void *self, struct visitor *visitor);
     /* Optional: slower looks at the learner, for evaluation time: total variation, temperatures, ... */
     void (*diagnose)(void *self, struct log_sink *log);
-    /* Optional: value [rows] = T log of the mean of exp(Q/T) over the action box, for pictures of the log partition. */
+    /* Optional: value [rows] = T log of the mean of exp(Q/T) over the action box, for pictures of the log
+     * partition. */
     dqs_status (*soft_value)(void *self, float *value, const float *obs, int rows, dqs_error *error);
     /* What acting in this mode computes, for those who write policies in other languages. */
     dqs_status (*describe)(void *self, struct blueprint *out, struct arena *arena, dqs_act_mode mode,
                            dqs_error *error);
-    /* The option that says in how many steps an action is drawn and may be changed after learning; NULL: there are none. */
+    /* The option that says in how many steps an action is drawn and may be changed after learning; NULL:
+     * there are none. */
     const char *sampling_steps;
 };
 

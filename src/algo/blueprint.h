@@ -1,6 +1,7 @@
-/* blueprint: what acting computes, from an observation and some random numbers to an action, in a form that does not know
- * which algorithm learned it. Each algorithm fills one (struct algo, describe); whoever writes a policy down in another language
- * (src/deploy) reads it. Weights are pointed to, not copied: a blueprint lives no longer than its policy.
+/* blueprint: what acting computes, from an observation and some random numbers to an action, in a form that
+ * does not know which algorithm learned it. Each algorithm fills one (struct algo, describe); whoever writes
+ * a policy down in another language (src/deploy) reads it. Weights are pointed to, not copied: a blueprint
+ * lives no longer than its policy.
  *
  *     s = features(obs)                                   normalised, clipped, with sines and cosines
  *     steps = 0:  u = net(s)
@@ -10,8 +11,8 @@
  *     of several particles one is chosen, by softmax Q/T or for its Q, and the corrector moves it;
  *     then a <- clip(a + out_noise z)
  *
- * d action dimensions, P particles. What depends on the level alone (the embeddings of diffusion time and of T, the first
- * layer's bias) is multiplied out here: level_part [steps x width]. */
+ * d action dimensions, P particles. What depends on the level alone (the embeddings of diffusion time and of
+ * T, the first layer's bias) is multiplied out here: level_part [steps x width]. */
 #ifndef ALGO_BLUEPRINT_H
 #define ALGO_BLUEPRINT_H
 
@@ -28,7 +29,8 @@ struct blueprint_step { /* of the chain; level n is step n, and the second netwo
     int noise; /* slot of z, or -1 */
 };
 
-/* Random numbers that a decision takes, as the trainer draws them: count of them from a ticket of its generator. */
+/* Random numbers that a decision takes, as the trainer draws them: count of them from a ticket of its
+ * generator. */
 struct blueprint_noise {
     int count, at; /* at: where they stand among all; normals come first, then uniforms */
     bool uniform;
@@ -72,7 +74,8 @@ struct blueprint {
 int blueprint_draw(struct blueprint *b, struct arena *arena, int count, bool uniform, uint64_t ticket);
 /* Puts uniforms behind normals: once all slots are taken. */
 void blueprint_finish(struct blueprint *b);
-/* level_part from the embeddings [steps x n] of the levels in the order of the steps, n = the net's last inputs. */
+/* level_part from the embeddings [steps x n] of the levels in the order of the steps, n = the net's last
+ * inputs. */
 void blueprint_levels(struct blueprint *b, struct arena *arena, const float *embedding, int n);
 /* noise [normals + uniforms] as the trainer will draw it for its next decision on one row. */
 void blueprint_noise_of(const struct blueprint *b, const struct kernels *k, float *noise);

@@ -1,8 +1,9 @@
 /* dacer: Diffusion Actor-Critic with Entropy Regulator (Wang et al. 2024), beside Algorithm 1 of the paper.
  *
- * Q: the two critics, Q': their targets, pi: reverse diffusion through a denoiser, differentiated through all its steps; alpha:
- * how much noise is added to what it draws, steered by an estimate of the policy's entropy; D: the replay ring.
- * B batch, d action dimensions. Departures from the paper are tagged [DEV]; docs/papers/dacer.md gives the reasons. */
+ * Q: the two critics, Q': their targets, pi: reverse diffusion through a denoiser, differentiated through all
+ * its steps; alpha: how much noise is added to what it draws, steered by an estimate of the policy's entropy;
+ * D: the replay ring. B batch, d action dimensions. Departures from the paper are tagged [DEV];
+ * docs/papers/dacer.md gives the reasons. */
 #include "denoising.h"
 #include "dsac.h"
 #include "sampled_entropy.h"
@@ -34,7 +35,8 @@ static const struct option options[] = {
     {0},
 };
 
-/* pendulum: at 3e-4 one seed of three was still learning after 10000 steps; an actor at 1e-3 got stuck against the clips. */
+/* pendulum: at 3e-4 one seed of three was still learning after 10000 steps; an actor at 1e-3 got stuck
+ * against the clips. */
 static const struct option_preset presets[] = {
     OFF_POLICY_PRESETS,
     {"*", "pendulum", "lr_critic=1e-3"},
@@ -146,12 +148,14 @@ static void update(void *self, struct log_sink *log)
         dsac_target(compute, &q->dsac, &q->critics, e->y, e->batch.reward, e->batch.discount, e->x_next, B,
                     &e->rng_noise);
 
-    /* The actor climbs the critics as they are before their own step: the two steps are one in the authors' code. */
+    /* The actor climbs the critics as they are before their own step: the two steps are one in the authors'
+     * code. */
     log_phase(log, "actor");
     if (!delayed)
         log_add(log, "train/actor_loss", update_actor(q, log));
 
-    /* Update both Q by minimising the mean of (Q(s, a) - y)^2 [DEV]; critic=dsac: the authors' distributional loss */
+    /* Update both Q by minimising the mean of (Q(s, a) - y)^2 [DEV]; critic=dsac: the authors' distributional
+     * loss */
     log_phase(log, "critic");
     if (plain)
         critic_loss = twin_fit(compute, &q->critics, e->x, e->y, B, e->o.huber, e->o.max_grad_norm, &mean_q);

@@ -1,4 +1,5 @@
-/* denoising: what QSM, DACER and DIPO share: the options of a denoiser that is a policy, and acting with it. */
+/* denoising: what QSM, DACER and DIPO share: the options of a denoiser that is a policy, and acting with
+ * it. */
 #ifndef ALGO_DENOISING_H
 #define ALGO_DENOISING_H
 
@@ -32,8 +33,8 @@ struct denoising_options {
             "noise of the steps at evaluation: 1 samples the policy, 0 only its start is random", source \
     }
 
-/* A denoiser of the shared width and depth, mish. [DEV] The step's sinusoids go straight into its first layer; the authors of all
- * three have a small network in between. */
+/* A denoiser of the shared width and depth, mish. [DEV] The step's sinusoids go straight into its first
+ * layer; the authors of all three have a small network in between. */
 struct denoiser_options denoising_choice(const struct experience *e, const struct denoising_options *o,
                                          enum ddpm_kind sampler);
 /* action [rows x d] <- obs: uniform during warm-up, else drawn; explore_noise is added in DQS_ACT_EXPLORE. */

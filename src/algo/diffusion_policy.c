@@ -297,8 +297,9 @@ static void fill_fit_rows(void *context, int tile, int thread)
     }
 }
 
-/* squash=clip: the sampler takes every denoised action x + h S into the box. Where prediction and target end at the same wall
- * there is nothing left to learn; without this the walls, whose scores grow like one over the noise, make most of the loss. */
+/* squash=clip: the sampler takes every denoised action x + h S into the box. Where prediction and target end
+ * at the same wall there is nothing left to learn; without this the walls, whose scores grow like one over
+ * the noise, make most of the loss. */
 static double clipped_error(float y, float S, float x, float h, double scale)
 {
     float predicted = into_box(x + h * (float)(y * scale)), meant = into_box(x + h * S);

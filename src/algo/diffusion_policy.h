@@ -1,8 +1,8 @@
 /* diffusion_policy: a score network f(s, a_tau, tau, T) and the ways to draw actions from it.
  *
- * Inputs of the network, in this order: features of s, noisy action, embedding of tau, embedding of log T. The network
- * predicts S / scale(h), scale = gain / (1 + gain h): of order one at every noise level when scores reach `gain`;
- * gain = 0: it predicts the score itself. */
+ * Inputs of the network, in this order: features of s, noisy action, embedding of tau, embedding of log T.
+ * The network predicts S / scale(h), scale = gain / (1 + gain h): of order one at every noise level when
+ * scores reach `gain`; gain = 0: it predicts the score itself. */
 #ifndef ALGO_DIFFUSION_POLICY_H
 #define ALGO_DIFFUSION_POLICY_H
 
@@ -53,19 +53,21 @@ struct policy_draw {
     bool best;     /* ... or for its Q: the first of the highest */
     int corrector; /* Metropolis-adjusted Langevin steps afterwards */
 };
-/* action [rows x act_dim] in the box <- features [rows x feature_dim]; returns the corrector's acceptance rate. */
+/* action [rows x act_dim] in the box <- features [rows x feature_dim]; returns the corrector's acceptance
+ * rate. */
 double policy_act(struct diffusion_policy *p, float *action, const float *features, int rows,
                   const struct policy_draw *draw, struct rng *rng);
 /* The same as a blueprint, its features already told. */
 void policy_describe(const struct diffusion_policy *p, struct blueprint *b, struct arena *arena,
                      const struct policy_draw *draw, double T);
 
-/* tau ~ U[0,1], stratified over the batch; h = h(tau); x = x0 + sqrt(h) e. tau, h [rows]; x, x0 [rows x act_dim] */
+/* tau ~ U[0,1], stratified over the batch; h = h(tau); x = x0 + sqrt(h) e. tau, h [rows]; x, x0 [rows x
+ * act_dim] */
 void policy_noise(struct diffusion_policy *p, float *tau, float *h, float *x, const float *x0, int rows,
                   struct rng *rng);
 
-/* One Adam step on the weighted squared error between the network's score and S; weight lambda = h + 1e-3 on the raw score,
- * or 1 on the scaled one. log_T [rows] as the network sees it. Returns the loss. */
+/* One Adam step on the weighted squared error between the network's score and S; weight lambda = h + 1e-3 on
+ * the raw score, or 1 on the scaled one. log_T [rows] as the network sees it. Returns the loss. */
 double policy_fit(struct diffusion_policy *p, const float *features, const float *x, const float *tau,
                   const float *h, const float *log_T, const float *S, int rows, bool lambda_weight);
 

@@ -1,7 +1,7 @@
 /* dipo: Diffusion Policy for Online RL (Yang et al. 2023), beside Algorithm 3 of the paper.
  *
- * Q: the two critics, e: the denoiser that is the policy pi, Q' and e': their targets; D: the replay ring, whose actions are also
- * what action gradients start from. B batch, d action dimensions, t diffusion step.
+ * Q: the two critics, e: the denoiser that is the policy pi, Q' and e': their targets; D: the replay ring,
+ * whose actions are also what action gradients start from. B batch, d action dimensions, t diffusion step.
  * Departures from the paper are tagged [DEV]; docs/papers/dipo.md gives the reasons. */
 #include "box.h"
 #include "denoising.h"
@@ -92,7 +92,8 @@ static void exchange(struct learner *q, bool back)
     }
 }
 
-/* Another minibatch (s, a) from D, its a moved up min_j Q_j(s, a) by a fresh Adam; returns how far, on average. */
+/* Another minibatch (s, a) from D, its a moved up min_j Q_j(s, a) by a fresh Adam; returns how far, on
+ * average. */
 static double improve_actions(struct learner *q)
 {
     struct experience *e = &q->e;

@@ -1,7 +1,7 @@
 /* dqs: Diffusion Q-Sampling (Jain, Akhound-Sadegh, Ravanbakhsh 2025), beside Algorithm 1 of the paper.
  *
- * theta: twin critics Q; theta bar: their targets; phi: the score network f; D: the replay ring.
- * B batch, d action dimensions, K Monte Carlo samples, T temperature, tau diffusion time, h(tau) noise variance.
+ * theta: twin critics Q; theta bar: their targets; phi: the score network f; D: the replay ring. B batch, d
+ * action dimensions, K Monte Carlo samples, T temperature, tau diffusion time, h(tau) noise variance.
  * Departures from the printed algorithm are tagged [DEV]; docs/papers/dqs.md gives the reason of each. */
 #include "algo.h"
 #include "boltzmann_grid.h"
@@ -36,7 +36,8 @@ static double seen_T(const struct dqs *q, double T)
     return q->o.T_input == DQS_T_ABSOLUTE ? log(T) : log(T / q->temperature.T);
 }
 
-/* a ~ pi_phi(. | s) by reverse diffusion, at temperature T. [DEV] then, optionally, particles and the corrector. */
+/* a ~ pi_phi(. | s) by reverse diffusion, at temperature T. [DEV] then, optionally, particles and the
+ * corrector. */
 static double draw(struct dqs *q, float *action, const float *s, int rows, double T, struct policy_draw how,
                    struct rng *rng)
 {
@@ -57,7 +58,8 @@ static struct net *network(struct dqs *q, int i)
     return i == 0 ? &q->policy.score : &q->critics.net[i - 1];
 }
 
-/* [DEV] A fading memory of the last updates, about a quarter of all that were made, 1/average of them at most. */
+/* [DEV] A fading memory of the last updates, about a quarter of all that were made, 1/average of them at
+ * most. */
 static void update_averages(struct dqs *q)
 {
     for (int i = 0; averages(q) && i < 3; i++)
@@ -65,7 +67,8 @@ static void update_averages(struct dqs *q)
                      fmax(q->o.average, 4 / (4 + (double)q->e.updates)));
 }
 
-/* The averages take the place of the networks; once more, and they are back. Before the first update there are none. */
+/* The averages take the place of the networks; once more, and they are back. Before the first update there
+ * are none. */
 static void exchange_averages(struct dqs *q)
 {
     for (int i = 0; averages(q) && q->e.updates > 0 && i < 3; i++) {
@@ -159,8 +162,8 @@ static void estimate_scores(struct dqs *q)
     rng_ticket(&q->rng_score);
 }
 
-/* [DEV] Each state gets its own T, from the coldest that is asked for to the hottest, so that the network learns to be
- * conditioned. */
+/* [DEV] Each state gets its own T, from the coldest that is asked for to the hottest, so that the network
+ * learns to be conditioned. */
 static void spread_temperatures(struct dqs *q)
 {
     int B = (int)q->o.batch;
@@ -173,7 +176,8 @@ static void spread_temperatures(struct dqs *q)
     }
 }
 
-/* Lines of the score network: for each (s, a) of the minibatch one noised action and the K-sample score there. */
+/* Lines of the score network: for each (s, a) of the minibatch one noised action and the K-sample score
+ * there. */
 static void fit_scores(struct dqs *q, struct log_sink *log)
 {
     struct experience *e = &q->e;
@@ -206,7 +210,8 @@ static void fit_scores(struct dqs *q, struct log_sink *log)
     log_add(log, "train/score_ess", mean_of(q->ess, B));
 }
 
-/* [DEV] No return is beyond those of the least and the largest reward seen, for ever. NaN stays, for the guard to see. */
+/* [DEV] No return is beyond those of the least and the largest reward seen, for ever. NaN stays, for the
+ * guard to see. */
 static void bound_targets(struct dqs *q)
 {
     struct experience *e = &q->e;
@@ -273,7 +278,8 @@ static void dqs_update(void *self, struct log_sink *log)
 }
 
 /* ---------------------------------------------------------------- look */
-/* Total variation between the policy and exp(Q/T) on the action grid at visited states, at three temperatures. */
+/* Total variation between the policy and exp(Q/T) on the action grid at visited states, at three
+ * temperatures. */
 static void dqs_diagnose(void *self, struct log_sink *log)
 {
     static const struct {

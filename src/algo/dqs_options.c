@@ -8,7 +8,8 @@
 #define BOOL OPTION_ROW_BOOL
 #define CHOICE OPTION_ROW_CHOICE
 
-/* The standards are what an option was before anybody thought of it, or the paper's; the presets below choose. */
+/* The standards are what an option was before anybody thought of it, or the paper's; the presets below
+ * choose. */
 const struct option dqs_option_table[] = {
     /* networks */
     INT(critic_width, "256", 16, 4096, "width of the critics' hidden layers, a multiple of 16", "paper"),
@@ -107,19 +108,22 @@ const struct option dqs_option_table[] = {
     {0},
 };
 
-/* Exactness first: the box squash, and a corrector that takes the policy to exp(Q/T). Its step of 0.3 mixes over the box in
- * ten steps where 0.1 would take a hundred. For tasks of one or two action dimensions small networks are enough. */
+/* Exactness first: the box squash, and a corrector that takes the policy to exp(Q/T). Its step of 0.3 mixes
+ * over the box in ten steps where 0.1 would take a hundred. For tasks of one or two action dimensions small
+ * networks are enough. */
 #define BOX                                                                                          \
     "critic_width=128 score_width=128 squash=box estimator=shifted K=16 K_low=4 N=6 sigma_min=0.02 " \
     "sigma_max=1 temperature=relative kappa=0.05 T_floor=0.001 T_ceiling=1e6 "                       \
     "corrector=8 corrector_target=3 corrector_step=0.3 noised=policy "                               \
     "batch=256 updates_per_step=1 particles=1 average=0 eval_particles=0 eval_choice=softmax "       \
     "lr_critic=3e-4 bound_values=false T_target=1 "
-/* Rewards down to -1000 are beyond what Adam reaches in small steps; T is in units of the scaled reward, so T = 0.02 is T = 1. */
+/* Rewards down to -1000 are beyond what Adam reaches in small steps; T is in units of the scaled reward, so T
+ * = 0.02 is T = 1. */
 #define GMM                                                                                         \
     "gamma=0 temperature=fixed reward_scale=0.02 T=0.02 huber=0.04 lr_critic=1e-3 critic_hidden=3 " \
     "obs_octaves=6 "
-/* The same for returns of -1000; T follows the scale by itself, and is cold: one way to swing up is enough. */
+/* The same for returns of -1000; T follows the scale by itself, and is cold: one way to swing up is
+ * enough. */
 #define PENDULUM "reward_scale=0.05 lr_critic=1e-3 kappa=0.02 "
 #define MAZE "temperature=auto T=1 entropy_target=0.675 warmup=5000 "
 
@@ -148,28 +152,29 @@ const struct option_preset dqs_preset_table[] = {
     {"authors", "maze-small", "temperature=anneal T=10 T_end=1 T_steps=0"},
     {"authors", "gmm", "gamma=0 T=1 warmup=1000"},
     {"authors", "pendulum", "warmup=1000"},
-    /* The best measured here. The row of all tasks is made for control: small networks that learn four times a step do
-     * better than large ones once, at the same cost; actions follow the values where the score network lags behind, stay
-     * where the network has learned (clip), and T follows the spread of the values, which grows fortyfold on some tasks, up
-     * to 0.05: warm enough to explore while they are flat, sharper and sharper afterwards. Next to nothing holds it up: where
-     * rewards are rare the spread is a thousandth, and any T above it is a uniform policy. Values stay within what rewards can
-     * add up to, or they feed on themselves where a task is nearly solved, and are those of a policy at a tenth of T: the noise
-     * that explores is not what will act in the end. What is evaluated is not that exploration but
-     * the best of 32 samples of the averaged networks. */
+    /* The best measured here. The row of all tasks is made for control: small networks that learn four times
+     * a step do better than large ones once, at the same cost; actions follow the values where the score
+     * network lags behind, stay where the network has learned (clip), and T follows the spread of the values,
+     * which grows fortyfold on some tasks, up to 0.05: warm enough to explore while they are flat, sharper
+     * and sharper afterwards. Next to nothing holds it up: where rewards are rare the spread is a thousandth,
+     * and any T above it is a uniform policy. Values stay within what rewards can add up to, or they feed on
+     * themselves where a task is nearly solved, and are those of a policy at a tenth of T: the noise that
+     * explores is not what will act in the end. What is evaluated is not that exploration but the best of 32
+     * samples of the averaged networks. */
     {"default", NULL,
      "critic_width=128 score_width=128 batch=128 updates_per_step=4 particles=8 lr_critic=1e-3 squash=clip "
      "temperature=relative kappa=0.3 T_floor=1e-6 T_ceiling=0.05 T_target=0.1 bound_values=true "
      "average=3e-5 eval_particles=32 eval_choice=best"},
-    /* A control step is short beside what an action does: held for two, half as many decisions reach as far, and targets that
-     * follow the critics ten times as fast carry a reward back to them in time. */
+    /* A control step is short beside what an action does: held for two, half as many decisions reach as far,
+     * and targets that follow the critics ten times as fast carry a reward back to them in time. */
     {"default", "control", "action_repeat=2 eta=0.05"},
     {"default", "gmm",
      BOX GMM "warmup=1000 noised=buffer corrector=10 T_spread=3.3 steps=20000 final_episodes=5000"},
     {"default", "maze", BOX MAZE "T_spread=3.3 steps=100000"},
     {"default", "maze-small", BOX MAZE "T_spread=3.3 steps=30000"},
     {"default", "pendulum", BOX PENDULUM "warmup=1000 steps=10000"},
-    /* The paper's sizes, squash and T with few samples and steps, one update a step: what bench compares with other
-     * libraries. */
+    /* The paper's sizes, squash and T with few samples and steps, one update a step: what bench compares with
+     * other libraries. */
     {"wide", NULL, "particles=8 lr_critic=1e-3"},
     /* Small, for tests. */
     {"quick", NULL, BOX "embed=32 N=5 batch=128 warmup=1000 diag_states=4 diag_samples=1024"},

@@ -1,5 +1,6 @@
-/* experience: what every off-policy learner keeps: the replay ring, its minibatch as the networks see it, the counters
- * that say when to act at random and when to update, and the streams of random numbers; and the options all of them share.
+/* experience: what every off-policy learner keeps: the replay ring, its minibatch as the networks see it, the
+ * counters that say when to act at random and when to update, and the streams of random numbers; and the
+ * options all of them share.
  *
  * B batch, F features of an observation, d action dimensions. */
 #ifndef ALGO_EXPERIENCE_H
@@ -47,8 +48,8 @@ struct off_policy_options {
                        "octaves of sines and cosines added to the observation",                            \
                        "off; gmm needs fine detail")
 
-/* Values that single tasks need, whatever the algorithm; and a small set for tests. gmm: a bandit at each point of the
- * plane, with rewards down to -1000 and detail that a plain perceptron does not see. */
+/* Values that single tasks need, whatever the algorithm; and a small set for tests. gmm: a bandit at each
+ * point of the plane, with rewards down to -1000 and detail that a plain perceptron does not see. */
 #define OFF_POLICY_PRESETS                                                                            \
     {"paper", NULL, ""}, {"quick", NULL, "width=64 batch=128 warmup=1000"},                           \
         {"*", "pendulum", "warmup=1000 steps=10000"}, {"*", "maze", "warmup=5000 steps=100000"},      \

@@ -38,7 +38,8 @@ static int nearest(const struct mixture_em *m, const float *x, int centres, doub
     return best;
 }
 
-/* Centre c is a sample, drawn with probability proportional to its squared distance from the centres before it. */
+/* Centre c is a sample, drawn with probability proportional to its squared distance from the centres before
+ * it. */
 static void seed_centre(struct mixture_em *m, const float *x, int c, double u)
 {
     int dim = m->dim, chosen = 0;

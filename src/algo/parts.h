@@ -1,4 +1,5 @@
-/* parts: verbs of the papers that more than one algorithm uses, as functions on arrays. Never a base class. */
+/* parts: verbs of the papers that more than one algorithm uses, as functions on arrays. Never a base
+ * class. */
 #ifndef ALGO_PARTS_H
 #define ALGO_PARTS_H
 
@@ -18,7 +19,8 @@ static inline float log_tanh_slope(float u)
 
 double mean_of(const float *x, int n);
 
-/* ---- features: what the networks see of an observation: normalised, then (optionally) with sines and cosines */
+/* ---- features: what the networks see of an observation: normalised, then (optionally) with sines and
+ * cosines */
 struct features {
     struct normaliser norm;
     int octaves, dim; /* dim: features per observation */
@@ -56,14 +58,14 @@ void bootstrap(float *y, const float *reward, const float *discount, const float
 /* Both: y = r + discount Q_target(x') */
 void td_target(const struct compute *compute, struct twin *twin, float *y, const float *reward,
                const float *discount, const float *x_next, int rows, enum twin_combine combine);
-/* One Adam step of both critics on (Q(x) - y)^2, or on Huber's loss where huber > 0 gives the width of its parabola. Returns
- * the mean squared error; *mean_q receives the mean value. */
+/* One Adam step of both critics on (Q(x) - y)^2, or on Huber's loss where huber > 0 gives the width of its
+ * parabola. Returns the mean squared error; *mean_q receives the mean value. */
 double twin_fit(const struct compute *compute, struct twin *twin, const float *x, const float *y, int rows,
                 double huber, double max_norm, double *mean_q);
 /* One Adam step of both from their gradients: what twin_fit ends with. */
 void twin_step(const struct compute *compute, struct twin *twin, double max_norm);
-/* The rows, of q [rows x stride] each, that go back through critic 0 or 1: all for the mean; the minimum's gradient is that
- * of the smaller critic, so each row goes back through one of the two. Returns how many. */
+/* The rows, of q [rows x stride] each, that go back through critic 0 or 1: all for the mean; the minimum's
+ * gradient is that of the smaller critic, so each row goes back through one of the two. Returns how many. */
 int twin_rows(int *list, float *const q[2], int stride, int rows, int critic, bool mean);
 /* da [rows x act_dim] = d Q(s,a) / d a at x = [s | a], Q the min, mean or first; returns the mean of Q. */
 double twin_action_gradient(const struct compute *compute, struct twin *twin, float *da, const float *x,

@@ -1,11 +1,12 @@
-/* ppo: Proximal Policy Optimization with the clipped objective (Schulman et al. 2017), with the details that Stable-Baselines3
- * and CleanRL agree on, and options where they do not. docs/papers/ppo.md has the equations and the choices.
+/* ppo: Proximal Policy Optimization with the clipped objective (Schulman et al. 2017), with the details that
+ * Stable-Baselines3 and CleanRL agree on, and options where they do not. docs/papers/ppo.md has the equations
+ * and the choices.
  *
- * mu: the policy's mean, sigma: its standard deviations, the same in every state; V: the value. B minibatch, d action
- * dimensions, F features, rho = pi(a|s)/pi_old(a|s), A advantage, R return.
- * An update is one minibatch. A rollout that is full makes epochs x (rows / B) of them due, one after the other, so losses
- * are guarded, logged and counted one by one and the learner can be saved between any two. Experience is its own: observe
- * takes only what the last act in exploration drew. */
+ * mu: the policy's mean, sigma: its standard deviations, the same in every state; V: the value. B minibatch,
+ * d action dimensions, F features, rho = pi(a|s)/pi_old(a|s), A advantage, R return. An update is one
+ * minibatch. A rollout that is full makes epochs x (rows / B) of them due, one after the other, so losses are
+ * guarded, logged and counted one by one and the learner can be saved between any two. Experience is its own:
+ * observe takes only what the last act in exploration drew. */
 #include "box.h"
 #include "clipped_loss.h"
 #include "experience.h"

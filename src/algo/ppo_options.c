@@ -35,9 +35,9 @@ const struct option ppo_option_table[] = {
     {.key = NULL},
 };
 
-/* Small networks are enough for the built-in tasks. On pendulum the normaliser narrows as the policy learns to stay up, and
- * blows up the way there; on gmm the networks need help with fine detail, and the reward is of the step alone, as for dqs; in
- * the mazes eight balls find a goal sooner than one. */
+/* Small networks are enough for the built-in tasks. On pendulum the normaliser narrows as the policy learns
+ * to stay up, and blows up the way there; on gmm the networks need help with fine detail, and the reward is
+ * of the step alone, as for dqs; in the mazes eight balls find a goal sooner than one. */
 const struct option_preset ppo_preset_table[] = {
     /* 781 rollouts of 320 updates and a quarter of another. */
     {"paper", NULL, "steps=1601536 stop_updates=250000"},

@@ -1,7 +1,9 @@
-/* qsm: Q-Score Matching (Psenka, Escontrela, Abbeel, Ma 2024), beside Algorithm 1 of the paper, as its authors' code runs it.
+/* qsm: Q-Score Matching (Psenka, Escontrela, Abbeel, Ma 2024), beside Algorithm 1 of the paper, as its
+ * authors' code runs it.
  *
- * Q: the two critics, Q': their targets, e: the denoiser, whose e(s, a_t, t) is minus the score of the policy; D: the replay
- * ring. B batch, d action dimensions, t diffusion step. Departures are tagged [DEV]; docs/papers/qsm.md gives the reasons. */
+ * Q: the two critics, Q': their targets, e: the denoiser, whose e(s, a_t, t) is minus the score of the
+ * policy; D: the replay ring. B batch, d action dimensions, t diffusion step. Departures are tagged [DEV];
+ * docs/papers/qsm.md gives the reasons. */
 #include "denoising.h"
 
 struct learner_options {

@@ -1,4 +1,5 @@
-/* sac: Soft Actor-Critic with automatic temperature (Haarnoja et al. 2018), beside Algorithm 1 of the second paper.
+/* sac: Soft Actor-Critic with automatic temperature (Haarnoja et al. 2018), beside Algorithm 1 of the second
+ * paper.
  *
  * Q: the two critics, Q': their targets, pi: the actor, alpha: the temperature, D: the replay ring.
  * B batch, d action dimensions. docs/papers/sac.md lists the departures from the print. */
@@ -36,8 +37,8 @@ static const struct option options[] = {
     {0},
 };
 
-/* pendulum: the rates of SB3's zoo; at 3e-4 one of two seeds was still learning after 10000 steps. gmm: T = 1 in units of the
- * scaled reward, as dqs has it. */
+/* pendulum: the rates of SB3's zoo; at 3e-4 one of two seeds was still learning after 10000 steps. gmm: T = 1
+ * in units of the scaled reward, as dqs has it. */
 static const struct option_preset presets[] = {
     OFF_POLICY_PRESETS,
     {"*", "pendulum", "lr_actor=1e-3 lr_critic=1e-3 lr_alpha=1e-3"},

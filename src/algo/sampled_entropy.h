@@ -1,5 +1,6 @@
-/* sampled_entropy: how random a denoiser's actions are, by DACER's measure: at each of B states ENTROPY_SAMPLES actions are drawn, a
- * mixture of Gaussians is fitted to them, and its entropy (mixture_em.h) is averaged over the states. */
+/* sampled_entropy: how random a denoiser's actions are, by DACER's measure: at each of B states
+ * ENTROPY_SAMPLES actions are drawn, a mixture of Gaussians is fitted to them, and its entropy (mixture_em.h)
+ * is averaged over the states. */
 #ifndef ALGO_SAMPLED_ENTROPY_H
 #define ALGO_SAMPLED_ENTROPY_H
 

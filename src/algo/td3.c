@@ -1,7 +1,9 @@
-/* td3: Twin Delayed Deep Deterministic Policy Gradient (Fujimoto et al. 2018), beside Algorithm 1 of the paper.
+/* td3: Twin Delayed Deep Deterministic Policy Gradient (Fujimoto et al. 2018), beside Algorithm 1 of the
+ * paper.
  *
- * Q: the two critics, mu: the actor, Q' and mu': their targets, D: the replay ring. B batch, d action dimensions.
- * docs/papers/td3.md lists the departures from the print; ddpg.c is the same file without the ideas of TD3. */
+ * Q: the two critics, mu: the actor, Q' and mu': their targets, D: the replay ring. B batch, d action
+ * dimensions. docs/papers/td3.md lists the departures from the print; ddpg.c is the same file without the
+ * ideas of TD3. */
 #include "actor.h"
 
 struct learner_options {

@@ -62,7 +62,8 @@ static void probe_state(void *context, int tile, int thread)
                           thread);
 }
 
-/* Entropy of exp(q/T) on the box from q at n uniform points: log volume + log mean exp(q/T) - E[q/T], E under exp(q/T). */
+/* Entropy of exp(q/T) on the box from q at n uniform points: log volume + log mean exp(q/T) - E[q/T], E under
+ * exp(q/T). */
 static double entropy(float *q, int n, double T, int act_dim, const struct kernels *k)
 {
     double mean = 0;

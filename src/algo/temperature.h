@@ -4,7 +4,8 @@
  *   relative   kappa sQ, sQ the running root-mean-square of the spread of Q over the box within a state; kappa falls
  *              to kappa_end in the same way
  *   auto       log T moves so that the entropy of exp(Q/T) meets entropy_target nats per action dimension
- * The last two keep T between floor and ceiling, and look at Q on uniform actions in the box, a probe of some states of the batch every few updates. */
+ * The last two keep T between floor and ceiling, and look at Q on uniform actions in the box, a probe of some
+ * states of the batch every few updates. */
 #ifndef ALGO_TEMPERATURE_H
 #define ALGO_TEMPERATURE_H
 

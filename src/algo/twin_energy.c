@@ -34,8 +34,8 @@ static float combine_twins(enum twin_combine combine, float q0, float q1)
     return combine == TWIN_MEAN ? 0.5f * (q0 + q1) : q0 < q1 ? q0 : q1;
 }
 
-/* da [rows x act_dim] += share dQ_i/da at the listed rows (ascending), after a forward pass of more rows. The tape's rows
- * move together, so that the others cost nothing. */
+/* da [rows x act_dim] += share dQ_i/da at the listed rows (ascending), after a forward pass of more rows. The
+ * tape's rows move together, so that the others cost nothing. */
 static void add_gradient(const struct twin_energy *e, struct twin_energy_work *w, float *da, int i,
                          float share, const int *list, int n)
 {
@@ -51,8 +51,8 @@ static void add_gradient(const struct twin_energy *e, struct twin_energy_work *w
             da[list[r] * d + j] += w->da[r * d + j];
 }
 
-/* q [rows] and, if wanted, da [rows x act_dim] = dQ/da, of the combined critics. The gradient of the smaller critic is that of
- * the minimum: each row then goes back through one of the two. */
+/* q [rows] and, if wanted, da [rows x act_dim] = dQ/da, of the combined critics. The gradient of the smaller
+ * critic is that of the minimum: each row then goes back through one of the two. */
 static void critics(const struct twin_energy *e, struct twin_energy_work *w, float *q, float *da,
                     const float *a, const int *owner, int rows)
 {

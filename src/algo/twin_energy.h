@@ -1,5 +1,5 @@
-/* twin_energy: the log density Q(s,a)/T of two critics, at many actions per state. The state's part of the first layer is
- * multiplied once per state (prepare); an action adds its own few rows of W.
+/* twin_energy: the log density Q(s,a)/T of two critics, at many actions per state. The state's part of the
+ * first layer is multiplied once per state (prepare); an action adds its own few rows of W.
  *
  * Where the squash goes (algorithm choices, see docs/papers/dqs.md):
  *   paper    L(u) = Q(s, u)/T: the critic is asked at raw actions, also outside the box; tanh comes after sampling

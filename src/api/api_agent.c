@@ -105,8 +105,8 @@ static dqs_status make(struct dqs_agent **out, int obs_dim, int act_dim, int n_e
     return DQS_OK;
 }
 
-/* Whoever owns the loop steps the task, and to the agent an observation is a step. What a preset says of holding actions does not
- * apply, then; what the caller says is a misunderstanding. */
+/* Whoever owns the loop steps the task, and to the agent an observation is a step. What a preset says of
+ * holding actions does not apply, then; what the caller says is a misunderstanding. */
 static dqs_status hold_no_actions(struct config *config, dqs_error *error)
 {
     long repeat = config->value.run.action_repeat;

@@ -1,4 +1,5 @@
-/* api_export: dqs_policy_export: writes a policy in a format, runs what it wrote, and tells how far it is from the library. */
+/* api_export: dqs_policy_export: writes a policy in a format, runs what it wrote, and tells how far it is
+ * from the library. */
 #include "export.h"
 #include "file.h"
 #include "handles.h"

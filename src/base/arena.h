@@ -1,5 +1,6 @@
 /* arena: all memory of a run is taken from one arena at creation and freed at once. Growth is in chunks, so
- * pointers stay valid; after creation nothing is taken any more. Returned memory is zeroed and 64-byte aligned. */
+ * pointers stay valid; after creation nothing is taken any more. Returned memory is zeroed and 64-byte
+ * aligned. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 

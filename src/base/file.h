@@ -9,8 +9,8 @@
 /* Reads a whole file into malloc'd memory, with a 0 byte after its end. */
 dqs_status file_read(const char *path, char **data, size_t *size, dqs_error *error);
 
-/* Writes aside (path + ".tmp-<pid>"), then file_commit syncs, renames over `path` and syncs the folder; until then the old
- * file is whole. Write errors are remembered and reported by file_commit. */
+/* Writes aside (path + ".tmp-<pid>"), then file_commit syncs, renames over `path` and syncs the folder; until
+ * then the old file is whole. Write errors are remembered and reported by file_commit. */
 struct file_writer {
     FILE *stream;
     char path[1024], aside[1100];
@@ -28,7 +28,8 @@ dqs_status file_write_text(const char *path, const char *text, dqs_error *error)
 dqs_status file_make_folders(const char *path, dqs_error *error); /* like mkdir -p */
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);
-/* An advisory lock on `folder`/lock that dies with the process. *fd is >= 0 on success; close it to unlock. */
+/* An advisory lock on `folder`/lock that dies with the process. *fd is >= 0 on success; close it to
+ * unlock. */
 dqs_status file_lock(const char *folder, int *fd, dqs_error *error);
 
 uint32_t file_crc32(uint32_t crc, const void *data, size_t size); /* CRC-32 (IEEE); start with 0 */

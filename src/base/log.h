@@ -1,4 +1,5 @@
-/* log: numbers on their way out. An algorithm reports named numbers into a sink and does not know who listens. */
+/* log: numbers on their way out. An algorithm reports named numbers into a sink and does not know who
+ * listens. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 

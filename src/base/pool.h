@@ -1,5 +1,5 @@
-/* pool: fork and join over numbered tiles. Tile boundaries are chosen by the caller and do not depend on the number of
- * threads, so results do not either. Workers spin briefly between jobs and then sleep. */
+/* pool: fork and join over numbered tiles. Tile boundaries are chosen by the caller and do not depend on the
+ * number of threads, so results do not either. Workers spin briefly between jobs and then sleep. */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 

@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* To its end, also beyond what there is room for: a program must not be stopped by a pipe that nobody empties. */
+/* To its end, also beyond what there is room for: a program must not be stopped by a pipe that nobody
+ * empties. */
 static void read_all(int from, char *output, size_t size)
 {
     size_t used = 0;

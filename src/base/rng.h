@@ -1,6 +1,7 @@
-/* rng: the counter-based generator Philox4x32-10 (Salmon et al. 2011). A generator is a key and a count of the tickets
- * drawn; ticket t owns the blocks {i, t}, i = 0, 1, ..., each of four 32-bit words. So any thread can produce any part of
- * a ticket, and saving a generator means saving one number. One stream per purpose: streams never interact. */
+/* rng: the counter-based generator Philox4x32-10 (Salmon et al. 2011). A generator is a key and a count of
+ * the tickets drawn; ticket t owns the blocks {i, t}, i = 0, 1, ..., each of four 32-bit words. So any thread
+ * can produce any part of a ticket, and saving a generator means saving one number. One stream per purpose:
+ * streams never interact. */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
 
@@ -42,8 +43,8 @@ uint32_t rng_below(struct rng *rng, uint32_t n); /* unbiased in 0 .. n-1 */
 
 /* The seed of an episode in one lane of a batch of environments. */
 uint64_t rng_episode_seed(uint64_t batch_seed, long lane, long episode);
-/* The seed of the batch in which evaluations are played, a lane an episode: of a stream apart from that of training, also
- * where eval_seed equals seed. */
+/* The seed of the batch in which evaluations are played, a lane an episode: of a stream apart from that of
+ * training, also where eval_seed equals seed. */
 uint64_t rng_evaluation_seed(uint64_t eval_seed);
 
 #endif

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Length of the well-formed UTF-8 sequence at `text`, 0 if there is none. Reading stops at the closing 0 byte. */
+/* Length of the well-formed UTF-8 sequence at `text`, 0 if there is none. Reading stops at the closing 0
+ * byte. */
 size_t text_utf8_length(const char *text);
 /* Replaces by `?` what is no UTF-8 (a letter cut in two, say) and, if asked, control characters. */
 void text_clean(char *text, bool controls);

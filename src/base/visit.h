@@ -1,5 +1,5 @@
-/* visit: an object names every array of its state once; checkpoint, policy file, parameter count, NaN scan, test dumps and
- * state hashes derive from that list, so they cannot drift. */
+/* visit: an object names every array of its state once; checkpoint, policy file, parameter count, NaN scan,
+ * test dumps and state hashes derive from that list, so they cannot drift. */
 #ifndef BASE_VISIT_H
 #define BASE_VISIT_H
 
@@ -27,7 +27,8 @@ void visit_vector(struct visitor *v, const char *name, enum visit_kind kind, enu
                   size_t n);
 void visit_matrix(struct visitor *v, const char *name, enum visit_kind kind, enum visit_type type, void *data,
                   size_t rows, size_t columns);
-/* A counter, I64 [1]. The visitor may have been a reader of a stranger's file: what it left is kept within 0 .. VISIT_MOST. */
+/* A counter, I64 [1]. The visitor may have been a reader of a stranger's file: what it left is kept within 0
+ * .. VISIT_MOST. */
 #define VISIT_MOST 1000000000000000L
 void visit_long(struct visitor *v, const char *name, enum visit_kind kind, long *value);
 void visit_double(struct visitor *v, const char *name, enum visit_kind kind, double *value); /* F64 [1] */

@@ -89,7 +89,8 @@ float *export_observations(const struct blueprint *b, int rows, struct arena *ar
     return obs;
 }
 
-/* As the exported program is timed: the best of some rounds over all rows, in CPU time and without the noise that both are given. */
+/* As the exported program is timed: the best of some rounds over all rows, in CPU time and without the noise
+ * that both are given. */
 static double time_library(struct deployed *policy, const struct export_sample *sample,
                            const struct blueprint *b, dqs_act_mode mode, float *action)
 {

@@ -1,5 +1,5 @@
-/* export: a policy as a program without the library. A format is one row: how to write it, and how to run what was written and
- * compare it with the trainer. */
+/* export: a policy as a program without the library. A format is one row: how to write it, and how to run
+ * what was written and compare it with the trainer. */
 #ifndef DEPLOY_EXPORT_H
 #define DEPLOY_EXPORT_H
 
@@ -51,20 +51,20 @@ dqs_status export_check(const struct export_job *job, dqs_error *error);
 void export_summary(const struct blueprint *b, char *text, size_t size);
 size_t export_weights(const struct blueprint *b); /* how many */
 
-/* sample <- `rows` decisions of the policy at obs, with the noise it used; library_us: its time for one. Memory is the
- * arena's. */
+/* sample <- `rows` decisions of the policy at obs, with the noise it used; library_us: its time for one.
+ * Memory is the arena's. */
 dqs_status export_decide(struct deployed *policy, const struct export_job *job, const float *obs, int rows,
                          dqs_act_mode mode, struct arena *arena, struct export_sample *sample,
                          double *library_us, dqs_error *error);
-/* How often rounding alone decides otherwise: rows at which the library's plain reference loops are further than EXPORT_CLOSE from its
- * fast ones, with the same generator. */
+/* How often rounding alone decides otherwise: rows at which the library's plain reference loops are further
+ * than EXPORT_CLOSE from its fast ones, with the same generator. */
 dqs_status export_rounding(const struct deployed *policy, const float *obs, int rows, dqs_act_mode mode,
                            int *beyond, dqs_error *error);
 /* Observations to try where nobody has real ones: spread about what the normaliser has seen. */
 float *export_observations(const struct blueprint *b, int rows, struct arena *arena);
 
-/* The file of a sample, for programs that compare: four 32-bit numbers (rows, obs, noise and action dimensions), then float32:
- * reach [act], obs, noise, action [rows x .]. */
+/* The file of a sample, for programs that compare: four 32-bit numbers (rows, obs, noise and action
+ * dimensions), then float32: reach [act], obs, noise, action [rows x .]. */
 dqs_status export_sample_write(const struct export_job *job, const struct export_sample *sample,
                                const char *path, dqs_error *error);
 /* Reads "rows N beyond N most X us X" from what such a program printed. */

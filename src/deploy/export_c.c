@@ -1,4 +1,5 @@
-/* export_c: a policy as one C99 file and its header. The working is template/policy.c.in; here are its gaps and its tables. */
+/* export_c: a policy as one C99 file and its header. The working is template/policy.c.in; here are its gaps
+ * and its tables. */
 #include "export.h"
 #include "fill_in.h"
 #include "number.h"

@@ -1,7 +1,8 @@
-/* export_onnx: a policy as an ONNX graph, the whole sampler inside: inputs obs and, if it takes any, noise; output action.
+/* export_onnx: a policy as an ONNX graph, the whole sampler inside: inputs obs and, if it takes any, noise;
+ * output action.
  *
- * Inside, what belongs to a particle has three dimensions [batch x P x .], so that all of them go through a network together;
- * what belongs to a state has [batch x 1 x .] and is stretched. */
+ * Inside, what belongs to a particle has three dimensions [batch x P x .], so that all of them go through a
+ * network together; what belongs to a state has [batch x 1 x .] and is stretched. */
 #include "export.h"
 #include "fill_in.h"
 #include "onnx_graph.h"
@@ -278,7 +279,8 @@ static void take_critics(struct drawing *dr, onnx_value s)
     }
 }
 
-/* 1 for particles [batch x P x 1] whose share of softmax Q/T, added to those before them, reaches u, else 0. */
+/* 1 for particles [batch x P x 1] whose share of softmax Q/T, added to those before them, reaches u, else
+ * 0. */
 static onnx_value reaching(struct drawing *dr, onnx_value q)
 {
     struct onnx_graph *g = &dr->g;

@@ -1,5 +1,6 @@
-/* onnx_graph: an ONNX graph, put together operator by operator. A value is a name; functions that compute one return it. Names are
- * the graph's and live as long as it does. Operators are those of opset 17 of the standard domain. */
+/* onnx_graph: an ONNX graph, put together operator by operator. A value is a name; functions that compute one
+ * return it. Names are the graph's and live as long as it does. Operators are those of opset 17 of the
+ * standard domain. */
 #ifndef DEPLOY_ONNX_GRAPH_H
 #define DEPLOY_ONNX_GRAPH_H
 

@@ -1,4 +1,5 @@
-/* protobuf: messages of protocol buffers, written into growing memory. Running out of it is remembered in `failed`. */
+/* protobuf: messages of protocol buffers, written into growing memory. Running out of it is remembered in
+ * `failed`. */
 #ifndef DEPLOY_PROTOBUF_H
 #define DEPLOY_PROTOBUF_H
 

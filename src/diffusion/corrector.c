@@ -17,7 +17,8 @@ int corrector_tickets(const struct corrector *c)
     return 2 * c->steps; /* noise and acceptance */
 }
 
-/* The Langevin drift d^2/2 g, at most 3 d long, so that one steep place does not throw a point across the box. */
+/* The Langevin drift d^2/2 g, at most 3 d long, so that one steep place does not throw a point across the
+ * box. */
 static float drift_scale(const float *g, int d, float step)
 {
     float squares = 0;
@@ -34,7 +35,8 @@ static float reflect(float v)
     return v;
 }
 
-/* log density, up to a constant, of proposing `to` from `from`: a Gaussian around from + drift, folded at both walls. */
+/* log density, up to a constant, of proposing `to` from `from`: a Gaussian around from + drift, folded at
+ * both walls. */
 static double log_proposal(const float *to, const float *from, const float *g, int d, float step)
 {
     float scale = drift_scale(g, d, step);

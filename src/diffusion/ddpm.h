@@ -1,4 +1,5 @@
-/* ddpm: from noise to a sample, level by level, along a predicted noise e^(x, t). Clips are to the box [-1,1]^d.
+/* ddpm: from noise to a sample, level by level, along a predicted noise e^(x, t). Clips are to the box
+ * [-1,1]^d.
  *
  *   clip-x    x <- clip((x - beta/sqrt(1 - abar) e^)/sqrt(alpha) + sqrt(beta) z)            QSM
  *   clip-x0   x <- mean_x0 clip(x0_x x - x0_e e^) + mean_x x + std z                        DACER, DIPO
@@ -35,8 +36,8 @@ int ddpm_tickets(const struct ddpm *d);
 void ddpm_tile(const struct ddpm *d, const struct kernels *k, float *x, int row0, int rows,
                const struct rng *rng, uint64_t ticket, struct ddpm_scratch *scratch, int thread);
 
-/* One step's own derivatives, for clip-x0: dx [n] = d loss / d x_{t-1} becomes that by x_t with e^ held fixed; de [n] = that by
- * e^. x and e are those the step had. */
+/* One step's own derivatives, for clip-x0: dx [n] = d loss / d x_{t-1} becomes that by x_t with e^ held
+ * fixed; de [n] = that by e^. x and e are those the step had. */
 void ddpm_back(const struct vp_level *level, float *dx, float *de, const float *x, const float *e, int n);
 
 #endif

@@ -1,7 +1,8 @@
-/* denoiser: a network e(s, a_t, t) that predicts the noise in a noised action, and the ways to learn it and to draw from it.
+/* denoiser: a network e(s, a_t, t) that predicts the noise in a noised action, and the ways to learn it and
+ * to draw from it.
  *
- * Inputs of the network, in this order: features of s, noisy action, sinusoids of t. In a draw, what a state and a level give to
- * the first layer is multiplied once. */
+ * Inputs of the network, in this order: features of s, noisy action, sinusoids of t. In a draw, what a state
+ * and a level give to the first layer is multiplied once. */
 #ifndef DIFFUSION_DENOISER_H
 #define DIFFUSION_DENOISER_H
 
@@ -42,7 +43,8 @@ void denoiser_create(struct denoiser *d, struct arena *arena, const struct denoi
 void denoiser_initialise(struct denoiser *d, enum net_init init, struct rng *rng);
 void denoiser_visit(struct denoiser *d, struct visitor *visitor);
 
-/* action [rows x act_dim] in the box <- features [rows x feature_dim], by the network itself or its slow copy. */
+/* action [rows x act_dim] in the box <- features [rows x feature_dim], by the network itself or its slow
+ * copy. */
 void denoiser_draw(struct denoiser *d, const struct net *net, float *action, const float *features, int rows,
                    double noise, struct rng *rng);
 
@@ -53,8 +55,9 @@ void denoiser_noise(const struct denoiser *d, int *level, float *x, float *e, co
 double denoiser_fit(struct denoiser *d, const float *features, const float *x, const int *level,
                     const float *e, int rows);
 
-/* A draw of a batch that can be differentiated by the weights: first the actions, then, from d_action [rows x act_dim] = d loss /
- * d action, the gradient of the weights into d->gradient, whole (denoiser_step uses it). Same actions as denoiser_draw. */
+/* A draw of a batch that can be differentiated by the weights: first the actions, then, from d_action [rows x
+ * act_dim] = d loss / d action, the gradient of the weights into d->gradient, whole (denoiser_step uses it).
+ * Same actions as denoiser_draw. */
 void denoiser_draw_taped(struct denoiser *d, float *action, const float *features, int rows, struct rng *rng);
 void denoiser_draw_back(struct denoiser *d, const float *d_action, int rows);
 void denoiser_step(struct denoiser *d);

@@ -1,8 +1,9 @@
-/* energy: a log density up to a constant, and its gradient, at many points. Row i belongs to state owner[i]; a fixed density
- * ignores the owner. grad may be NULL. Called from several threads at once with different `thread`.
+/* energy: a log density up to a constant, and its gradient, at many points. Row i belongs to state owner[i];
+ * a fixed density ignores the owner. grad may be NULL. Called from several threads at once with different
+ * `thread`.
  *
- * Many points of one state may be cheaper together. An energy that can do it has cloud and pull: the values at count <= cloud_most points, and
- * then sum [dim] = sum_i weight[i] grad_i over the same points. */
+ * Many points of one state may be cheaper together. An energy that can do it has cloud and pull: the values
+ * at count <= cloud_most points, and then sum [dim] = sum_i weight[i] grad_i over the same points. */
 #ifndef DIFFUSION_ENERGY_H
 #define DIFFUSION_ENERGY_H
 

@@ -4,7 +4,8 @@
  *   ancestral        x <- D + (h'/h)(x - D) + sqrt(h' (1 - h'/h)) z           exact if the posterior were a Gaussian
  *   flow-euler       x <- D + (sigma'/sigma)(x - D)                           probability-flow ODE, Euler in sigma = sqrt h
  *   flow-heun        the same, second order: two scores a step
- * with D = x + h S, the posterior mean of the clean sample. A tile of rows runs all its steps in one thread. */
+ * with D = x + h S, the posterior mean of the clean sample. A tile of rows runs all its steps in one
+ * thread. */
 #ifndef DIFFUSION_SAMPLER_H
 #define DIFFUSION_SAMPLER_H
 

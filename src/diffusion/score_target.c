@@ -77,7 +77,8 @@ static double log_add_exp(double a, double b)
     return a > b ? a + log1p(exp(b - a)) : b + log1p(exp(a - b));
 }
 
-/* Draws the count samples of one state into y and their log importance weights, log N(y; x, h) - log q(y), into logw. */
+/* Draws the count samples of one state into y and their log importance weights, log N(y; x, h) - log q(y),
+ * into logw. */
 static void propose(const struct score_options *o, const struct kernels *k, float *y, float *logw,
                     const float *x, const float *shift, double h, int count, int d, uint64_t word0,
                     const struct rng *rng, uint64_t ticket)
@@ -167,7 +168,8 @@ static void weighted_sum(float *sum, const float *w, const float *grad, int coun
     }
 }
 
-/* Weights from log weights; returns their effective number. Those so small that a float sum does not see them become 0. */
+/* Weights from log weights; returns their effective number. Those so small that a float sum does not see them
+ * become 0. */
 static double weigh(const struct kernels *k, float *w, const float *weight0, int count)
 {
     double squares = 0;

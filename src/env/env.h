@@ -16,8 +16,8 @@ extern const dqs_env_type *const env_table[]; /* ends with NULL */
 const dqs_env_type *env_find(const char *name);
 /* Tasks that share rows of presets: "control" of the DeepMind Control Suite, NULL of any other. */
 const char *env_family(const dqs_env_type *type);
-/* By name from the table; a path that contains '/' or ends in .so: a plug-in; gym:ID: one of Gymnasium's. *handle: see
- * env_unload. */
+/* By name from the table; a path that contains '/' or ends in .so: a plug-in; gym:ID: one of Gymnasium's.
+ * *handle: see env_unload. */
 dqs_status env_load(const dqs_env_type **type, void **handle, const char *name, dqs_error *error);
 void env_unload(void *handle);
 

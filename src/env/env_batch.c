@@ -145,7 +145,8 @@ static void step_lane(void *context, int lane, int thread)
         reward += outcome.reward;
     }
     b->episode_return[lane] += reward;
-    /* After an end come no rewards, and the mean of a held action has them as 0; a cut-off step is never asked for. */
+    /* After an end come no rewards, and the mean of a held action has them as 0; a cut-off step is never
+     * asked for. */
     b->reward[lane] = (float)(reward / (outcome.terminated ? b->repeat : b->made[lane]));
     b->terminated[lane] = (uint8_t)outcome.terminated;
     b->truncated[lane] = (uint8_t)outcome.truncated;

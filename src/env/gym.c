@@ -1,5 +1,5 @@
-/* gym: the C end of the socket; python/dqs/_gym_server.py, whose text is compiled in, is the other and says what goes over it.
- * The helper is our own, but runs foreign code: every length it sends is checked. */
+/* gym: the C end of the socket; python/dqs/_gym_server.py, whose text is compiled in, is the other and says
+ * what goes over it. The helper is our own, but runs foreign code: every length it sends is checked. */
 #include "gym.h"
 #include "process.h"
 #include <errno.h>
@@ -78,7 +78,8 @@ static dqs_status start_helper(struct gym *gym, dqs_error *error)
     return status;
 }
 
-/* The helper ends by itself when nobody is at the other end any more; an environment that hangs gets two seconds. */
+/* The helper ends by itself when nobody is at the other end any more; an environment that hangs gets two
+ * seconds. */
 static void stop_helper(struct gym *gym)
 {
     const struct timespec moment = {0, 10000000};
@@ -141,7 +142,8 @@ static dqs_status complaint(const struct gym *gym, size_t size, dqs_error *error
     return fail(error, DQS_E_ENV, "%s: %s", gym->name, text);
 }
 
-/* Where an answer goes: its head, and the rest. rest NULL: as long as it comes, in memory that the caller frees. */
+/* Where an answer goes: its head, and the rest. rest NULL: as long as it comes, in memory that the caller
+ * frees. */
 struct answer {
     void *head;
     size_t head_size;

@@ -1,5 +1,6 @@
-/* gym: Gymnasium's environments for the C program, "gym:Pendulum-v1". A helper process in Python runs them; all instances of a
- * type share one, which starts with the first and ends with the last. What it costs is in docs/python.md. */
+/* gym: Gymnasium's environments for the C program, "gym:Pendulum-v1". A helper process in Python runs them;
+ * all instances of a type share one, which starts with the first and ends with the last. What it costs is in
+ * docs/python.md. */
 #ifndef ENV_GYM_H
 #define ENV_GYM_H
 

@@ -1,5 +1,5 @@
-/* ablate: what one option is worth. The runs of a sweep over its values, summed up: score at the end, area under the
- * curve and return per hour, each over the seeds, as a table and a figure. */
+/* ablate: what one option is worth. The runs of a sweep over its values, summed up: score at the end, area
+ * under the curve and return per hour, each over the seeds, as a table and a figure. */
 #ifndef LAB_ABLATE_H
 #define LAB_ABLATE_H
 

@@ -1,5 +1,5 @@
-/* ablate: the figure. Left the score at the end against the values, one after the other at equal distances, since values
- * may be words; right the curves. */
+/* ablate: the figure. Left the score at the end against the values, one after the other at equal distances,
+ * since values may be words; right the curves. */
 #include "ablate.h"
 #include <math.h>
 #include <stdio.h>

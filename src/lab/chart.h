@@ -132,8 +132,8 @@ struct chart_key {
     struct chart_color color;
     const char *text;
 };
-/* On a plate in a corner of the box (0 top left, 1 top right, 2 bottom left, 3 bottom right), or in one row above its
- * right end: -1 at the height of the note, -2 at that of the title. */
+/* On a plate in a corner of the box (0 top left, 1 top right, 2 bottom left, 3 bottom right), or in one row
+ * above its right end: -1 at the height of the note, -2 at that of the title. */
 void chart_legend(cairo_t *c, struct chart_box box, int corner, const struct chart_key *keys, int n);
 
 /* ---------------------------------------------------------------- series: lines of many methods */

@@ -1,5 +1,5 @@
-/* Series: the lines of many methods in one picture. Three signs tell them apart, so that any one may fail: the
- * colour, the dashes, the mark at the end of the line. */
+/* Series: the lines of many methods in one picture. Three signs tell them apart, so that any one may fail:
+ * the colour, the dashes, the mark at the end of the line. */
 #include "chart.h"
 #include <math.h>
 

@@ -25,7 +25,8 @@ struct collection_run {
     int task_index, method_index;
 };
 
-/* An algorithm with a preset, and what sets its runs apart from others of the same preset on the same task. */
+/* An algorithm with a preset, and what sets its runs apart from others of the same preset on the same
+ * task. */
 struct collection_method {
     const char *label;    /* "dqs", "dqs paper K=8": the preset if the algorithm was run with several */
     bool preset_in_label; /* where the algorithm was run with several */
@@ -53,9 +54,9 @@ struct collection {
 /* Called with one line about each thing passed over. */
 typedef void collection_warning(void *user, const char *line);
 
-/* Links are not followed below the given folders, and hidden folders not entered. A run with a damaged file is
- * left out with a warning. Of runs alike in task, method and seed the one that got furthest stays. No run at
- * all is an error. Free the collection in any case. */
+/* Links are not followed below the given folders, and hidden folders not entered. A run with a damaged file
+ * is left out with a warning. Of runs alike in task, method and seed the one that got furthest stays. No run
+ * at all is an error. Free the collection in any case. */
 dqs_status collection_read(struct collection *collection, const char *const *folders, int n,
                            collection_warning *warn, void *user, dqs_error *error);
 void collection_free(struct collection *collection);
@@ -64,10 +65,12 @@ const struct collection_cell *collection_cell(const struct collection *collectio
 bool collection_finished(const struct collection_run *run); /* all planned steps are made */
 const char *collection_option(const struct collection_run *run, const char *key); /* NULL if not recorded */
 
-/* Steps that one action of all environments takes: a run counts on by so many, and may be beyond what was asked by less. */
+/* Steps that one action of all environments takes: a run counts on by so many, and may be beyond what was
+ * asked by less. */
 long collection_stride(const struct collection_run *run);
-/* The row of the evaluations made at `budget` steps or within a stride of it (the last of them, which is the largest), or else
- * the last one before it by at most 2 % of the budget; -1 if there is none, or none with a finite mean. */
+/* The row of the evaluations made at `budget` steps or within a stride of it (the last of them, which is the
+ * largest), or else the last one before it by at most 2 % of the budget; -1 if there is none, or none with a
+ * finite mean. */
 int collection_row(const struct collection_run *run, long budget);
 /* mean_reward of that row, or not-a-number. */
 double collection_score(const struct collection_run *run, long budget);

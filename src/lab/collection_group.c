@@ -1,5 +1,5 @@
-/* collection_group: task x method x seeds. A method is an algorithm with a preset and with the options that are not
- * at the preset's value for the task. */
+/* collection_group: task x method x seeds. A method is an algorithm with a preset and with the options that
+ * are not at the preset's value for the task. */
 #include "collection_group.h"
 #include "config.h"
 #include "env.h"
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Options that leave a run the same experiment, and those told elsewhere: in the task's name or by the seed. */
+/* Options that leave a run the same experiment, and those told elsewhere: in the task's name or by the
+ * seed. */
 static const char *const aside[] = {
     "env",          "algo",    "preset",  "env_options", "seed",           "steps",
     "stop_updates", "threads", "kernels", "eval_every",  "log_every",      "eval_episodes",
@@ -31,7 +32,8 @@ static bool same_family(const struct collection_run *a, const struct collection_
 
 /* ---------------------------------------------------------------- options that tell runs apart */
 
-/* The preset's own values for the task of a run. Only tasks of the table are asked: a path found in a file is not opened. */
+/* The preset's own values for the task of a run. Only tasks of the table are asked: a path found in a file is
+ * not opened. */
 static struct config *preset_of(const struct collection_run *run)
 {
     struct config *config = NULL;
@@ -95,8 +97,8 @@ static void family_compare(struct family *family, struct arena *arena, const str
     }
 }
 
-/* One run alone says too when it is not its preset. If it records most options, it is older than those that it does not, and had
- * these as if there were no presets. */
+/* One run alone says too when it is not its preset. If it records most options, it is older than those that
+ * it does not, and had these as if there were no presets. */
 static void family_depart(struct family *family, struct arena *arena, const struct collection_run *run)
 {
     struct config *config = preset_of(run);

@@ -110,8 +110,8 @@ static void measure(struct curve *v, int i, const double *y, int n, enum curve_b
     v->high[i] = range.high;
 }
 
-/* Seeds meet at the same step, not at the same hour: there x is their mean time, and the slow ones have no tail
- * of their own. */
+/* Seeds meet at the same step, not at the same hour: there x is their mean time, and the slow ones have no
+ * tail of their own. */
 static double *hours_of(struct arena *arena, const struct curve *v, const struct seed_curve *seeds)
 {
     double *x = arena_new(arena, double, v->n);

@@ -105,7 +105,8 @@ static bool is_word(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
 }
 
-/* An underscore between letters is just that, elsewhere it would lean the text; a bracket is no link by itself. */
+/* An underscore between letters is just that, elsewhere it would lean the text; a bracket is no link by
+ * itself. */
 static bool needs_backslash(const char *text, const char *c)
 {
     if (*c == '_')

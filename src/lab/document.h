@@ -1,5 +1,6 @@
-/* document: headings, paragraphs, tables and figures, written once and told as Markdown, LaTeX or HTML. All texts are
- * plain UTF-8; whatever means something to the form is escaped by its writer, so names may come from any file. */
+/* document: headings, paragraphs, tables and figures, written once and told as Markdown, LaTeX or HTML. All
+ * texts are plain UTF-8; whatever means something to the form is escaped by its writer, so names may come
+ * from any file. */
 #ifndef LAB_DOCUMENT_H
 #define LAB_DOCUMENT_H
 

@@ -1,6 +1,6 @@
 /* figure: pictures of many runs at once, as the paper has them: learning curves of all methods in a grid of
- * tasks, the walks through a maze side by side, the samples and log partitions of gmm. What is drawn comes from
- * run folders alone. */
+ * tasks, the walks through a maze side by side, the samples and log partitions of gmm. What is drawn comes
+ * from run folders alone. */
 #ifndef LAB_FIGURE_H
 #define LAB_FIGURE_H
 
@@ -8,8 +8,8 @@
 
 struct figure_choice {
     struct curve_rule rule; /* of the learning curves */
-    /* Names with commas between them, in the order wanted; NULL: all. A task is also meant by its environment,
-     * a method also by its algorithm. Seeds are for the pictures of single runs. */
+    /* Names with commas between them, in the order wanted; NULL: all. A task is also meant by its
+     * environment, a method also by its algorithm. Seeds are for the pictures of single runs. */
     const char *tasks, *algos, *seeds;
     const char *name; /* of the files of the learning curves; NULL: fig-curves */
     const char *note; /* further words below the mazes; NULL: none */

@@ -25,7 +25,8 @@ static struct walker prepare(struct arena *scratch)
     for (int i = 0; i < DIRECTIONS; i++) {
         w.x[i] = cos((i + 0.5) / DIRECTIONS * turn);
         w.y[i] = sin((i + 0.5) / DIRECTIONS * turn);
-        /* A ray reaches the edge of the action square at 1 / max(|x|, |y|), its sector grows with the square of that. */
+        /* A ray reaches the edge of the action square at 1 / max(|x|, |y|), its sector grows with the square
+         * of that. */
         w.weight[i] = -2 * log(fmax(fabs(w.x[i]), fabs(w.y[i])));
     }
     return w;

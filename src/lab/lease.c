@@ -1,5 +1,5 @@
-/* lease: see lease.h. The file: a letter (H held, R released), then machine, process, its start and the host's name,
- * a line each. */
+/* lease: see lease.h. The file: a letter (H held, R released), then machine, process, its start and the
+ * host's name, a line each. */
 #define _GNU_SOURCE
 #include "lease.h"
 #include "clock.h"
@@ -181,8 +181,8 @@ void lease_look(struct lease_view *view, const char *folder, struct lease_watch 
 
 /* ---------------------------------------------------------------- taking */
 
-/* The whole text at once under a name that nobody has yet. Some file systems have no hard links: there the file is
- * empty for a moment, which readers take for a foreign lease. */
+/* The whole text at once under a name that nobody has yet. Some file systems have no hard links: there the
+ * file is empty for a moment, which readers take for a foreign lease. */
 static bool create(const char *path, const char *aside, const char *text, dqs_error *error)
 {
     int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

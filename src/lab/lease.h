@@ -1,11 +1,13 @@
-/* lease: which process works on a run. A lease is a file `lease-<n>` in the run's folder; the one with the highest
- * number counts. Taking means to create number n + 1, which the file system grants to one process only, so two can
- * never follow the same dead owner; an owner that finds a higher number than its own has lost.
+/* lease: which process works on a run. A lease is a file `lease-<n>` in the run's folder; the one with the
+ * highest number counts. Taking means to create number n + 1, which the file system grants to one process
+ * only, so two can never follow the same dead owner; an owner that finds a higher number than its own has
+ * lost.
  *
- * A lease ends when it is released, or by itself: on the owner's own machine as soon as the process is gone; seen from
- * another machine when the file has not been touched for `patience` seconds of the observer's clock, so that clocks
- * need not agree. The lock of the run (file_lock) is held by the process that trains and still says no where file
- * systems share locks; the lease adds who may start that process, and machines that share files but no locks. */
+ * A lease ends when it is released, or by itself: on the owner's own machine as soon as the process is gone;
+ * seen from another machine when the file has not been touched for `patience` seconds of the observer's
+ * clock, so that clocks need not agree. The lock of the run (file_lock) is held by the process that trains
+ * and still says no where file systems share locks; the lease adds who may start that process, and machines
+ * that share files but no locks. */
 #ifndef LAB_LEASE_H
 #define LAB_LEASE_H
 
@@ -34,7 +36,8 @@ struct lease {
     char folder[1024];
     long number; /* 0: none is held */
 };
-/* After a look that found it free. false: another was quicker, or the file cannot be written (*error says why). */
+/* After a look that found it free. false: another was quicker, or the file cannot be written (*error says
+ * why). */
 bool lease_take(struct lease *lease, const char *folder, const struct lease_view *seen, dqs_error *error);
 bool lease_renew(struct lease *lease);   /* false: lost, the work must stop at once */
 void lease_release(struct lease *lease); /* others may go on */

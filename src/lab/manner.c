@@ -12,7 +12,8 @@ static double number_of(const struct collection_run *run, const char *key, doubl
     return text && number_read(text, &value) ? value : otherwise;
 }
 
-/* "actions held for 2 steps; 4 updates a step; evaluated by the best of 32 draws from averaged networks", or "". */
+/* "actions held for 2 steps; 4 updates a step; evaluated by the best of 32 draws from averaged networks", or
+ * "". */
 static void describe(char *text, size_t size, const struct collection_run *run)
 {
     double repeat = number_of(run, "action_repeat", 1), updates = number_of(run, "updates_per_step", 1),

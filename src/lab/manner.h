@@ -1,5 +1,5 @@
-/* manner: how a run learned and acted, where the paper's method does otherwise: what a verdict beside the paper's numbers
- * must not keep silent about. */
+/* manner: how a run learned and acted, where the paper's method does otherwise: what a verdict beside the
+ * paper's numbers must not keep silent about. */
 #ifndef LAB_MANNER_H
 #define LAB_MANNER_H
 

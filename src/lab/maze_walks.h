@@ -1,5 +1,5 @@
-/* maze_walks: the episodes of a trace as walks through the maze, sorted by the goal they entered first and the
- * way they took; for the picture of one run and the figure of many. */
+/* maze_walks: the episodes of a trace as walks through the maze, sorted by the goal they entered first and
+ * the way they took; for the picture of one run and the figure of many. */
 #ifndef LAB_MAZE_WALKS_H
 #define LAB_MAZE_WALKS_H
 
@@ -25,8 +25,8 @@ struct walks {
 /* The trace is checked against the layout: a stranger's is an error that names `source`. */
 dqs_status walks_read(struct walks *walks, struct arena *arena, const dqs_trace *trace,
                       const struct maze_layout *layout, const char *source, dqs_error *error);
-/* The same of a run; `data`, empty before, keeps what else the trace says and is the caller's to free. False if the run has no
- * trace (yet), or one that is damaged or of another task: then with a warning. */
+/* The same of a run; `data`, empty before, keeps what else the trace says and is the caller's to free. False
+ * if the run has no trace (yet), or one that is damaged or of another task: then with a warning. */
 bool walks_of_run(struct walks *walks, struct plot_data *data, struct arena *arena, const char *run_dir,
                   const struct maze_layout *layout, collection_warning *warn, void *user);
 const char *walk_text(enum walk_kind kind);

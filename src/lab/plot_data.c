@@ -74,7 +74,8 @@ dqs_status plot_table_parse(struct plot_table *table, struct arena *arena, char 
     if (!line)
         return DQS_OK; /* empty: the run has only begun */
     table->columns = 1 + count_char(line, line + strlen(line), ',');
-    /* A cell needs its comma, so a table has no more of them than the file has bytes; empty lines cost a little. */
+    /* A cell needs its comma, so a table has no more of them than the file has bytes; empty lines cost a
+     * little. */
     if ((size_t)table->columns * (size_t)capacity > 16 * size + 65536)
         return fail(error, DQS_E_FORMAT, "%s: most rows are shorter than its header; not a table of a run",
                     path);

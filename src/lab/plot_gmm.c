@@ -1,5 +1,5 @@
-/* The paper's illustrative figure for one run: exact samples, the policy's terminal positions, and the learned
- * soft value, each with the level lines of the true log density. */
+/* The paper's illustrative figure for one run: exact samples, the policy's terminal positions, and the
+ * learned soft value, each with the level lines of the true log density. */
 #include "gmm.h"
 #include "gmm_cloud.h"
 #include "plot_data.h"

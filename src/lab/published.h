@@ -1,6 +1,6 @@
-/* published: returns that others published on the paper's eight tasks, as mean and standard deviation over seeds. Steps
- * are environment steps without action repeat: those of SimBa, SimbaV2, MR.Q and TD-MPC2 repeat each action twice and
- * are given here by frames. The paper counts PPO's network updates as its steps. */
+/* published: returns that others published on the paper's eight tasks, as mean and standard deviation over
+ * seeds. Steps are environment steps without action repeat: those of SimBa, SimbaV2, MR.Q and TD-MPC2 repeat
+ * each action twice and are given here by frames. The paper counts PPO's network updates as its steps. */
 #ifndef LAB_PUBLISHED_H
 #define LAB_PUBLISHED_H
 

@@ -9,8 +9,9 @@ struct reference {
     double zero, one;
 };
 
-/* The one table: tasks of the DeepMind Control Suite, whose rewards lie in [0,1] over 1000 steps, are divided by 1000 (but
- * not lqr, whose rewards have other bounds). Every other task has no reference and stays out of aggregates. */
+/* The one table: tasks of the DeepMind Control Suite, whose rewards lie in [0,1] over 1000 steps, are divided
+ * by 1000 (but not lqr, whose rewards have other bounds). Every other task has no reference and stays out of
+ * aggregates. */
 bool reference_find(struct reference *reference, const char *env);
 double reference_score(const struct reference *reference, double value);
 

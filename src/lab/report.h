@@ -1,5 +1,5 @@
-/* report: the numbers of a collection of runs, and a document of them: returns per task and budget, aggregates
- * over tasks with intervals, return per hour, and how it all compares with what was published. */
+/* report: the numbers of a collection of runs, and a document of them: returns per task and budget,
+ * aggregates over tasks with intervals, return per hour, and how it all compares with what was published. */
 #ifndef LAB_REPORT_H
 #define LAB_REPORT_H
 
@@ -15,8 +15,8 @@
 struct report_choice {
     int n_budgets; /* 0: 100k and 250k, and the end of the runs for tasks that have neither */
     long budgets[REPORT_BUDGETS];
-    /* NULL: "paper", the paper's numbers for each algorithm; or a method of the collection, by label; or one of
-     * published_rows, by name. */
+    /* NULL: "paper", the paper's numbers for each algorithm; or a method of the collection, by label; or one
+     * of published_rows, by name. */
     const char *against;
     int repetitions; /* of the bootstrap; 0: STATS_REPETITIONS */
 };
@@ -78,7 +78,8 @@ const struct report_cell *report_cell(const struct report *report, const struct 
                                       int task, int method);
 /* Training time until so many steps x threads; not-a-number if not known. */
 double report_core_hours(const struct collection_run *run, long steps);
-/* What the cell is compared with; false if there is nothing. `name` (may be NULL) tells whose number it is. */
+/* What the cell is compared with; false if there is nothing. `name` (may be NULL) tells whose number it
+ * is. */
 bool report_claim(const struct report *report, const struct report_budget *budget, int task, int method,
                   struct verdict_claim *claim, const char **name);
 /* A verdict in words; compared with another method than its own, "level" stands for "reproduced". */

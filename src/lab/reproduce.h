@@ -1,6 +1,6 @@
-/* reproduce: the tables and figures of the paper, one row of a table each: what to train, what to draw, what the paper
- * says of it and by which rule our numbers are held against that. Sweeps train (sweep.h), run folders are all that is
- * read, and the outcome is a document, a list of verdicts and figures. */
+/* reproduce: the tables and figures of the paper, one row of a table each: what to train, what to draw, what
+ * the paper says of it and by which rule our numbers are held against that. Sweeps train (sweep.h), run
+ * folders are all that is read, and the outcome is a document, a list of verdicts and figures. */
 #ifndef LAB_REPRODUCE_H
 #define LAB_REPRODUCE_H
 
@@ -94,7 +94,8 @@ dqs_status reproduce_make(struct reproduction *r, const struct reproduce_item *i
                           struct reproduce_scope scope, const struct collection *collection,
                           collection_warning *warn, void *user, dqs_error *error);
 void reproduce_free(struct reproduction *r);
-/* <item>.md, .tex and, for tables, .csv, report.html, the figures and verdicts.csv into the folder, which is made. */
+/* <item>.md, .tex and, for tables, .csv, report.html, the figures and verdicts.csv into the folder, which is
+ * made. */
 dqs_status reproduce_write(const struct reproduction *r, const char *folder, struct plot_report *files,
                            dqs_error *error);
 /* "3 reproduced, 1 below, 2 no data" */
@@ -111,7 +112,8 @@ const char *reproduce_keep(struct reproduction *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 struct reproduce_verdict *reproduce_add(struct reproduction *r, const char *task,
                                         const struct collection_method *method);
-/* A claim that a number is large: reproduced if our interval lies above `above`, not reproduced if below `below`. */
+/* A claim that a number is large: reproduced if our interval lies above `above`, not reproduced if below
+ * `below`. */
 void reproduce_claim(struct reproduce_verdict *v, const struct stats_interval *ours, double above,
                      double below, int seeds);
 void reproduce_say(struct reproduce_verdict *v, const char *word, int seeds);

@@ -1,5 +1,6 @@
-/* The learning curves: does DQS learn faster than all others where the paper says so? A curve counts by its mean height
- * (the area under it over its width), which a method that is early at a high return has and one that comes late has not. */
+/* The learning curves: does DQS learn faster than all others where the paper says so? A curve counts by its
+ * mean height (the area under it over its width), which a method that is early at a high return has and one
+ * that comes late has not. */
 #include "paper_steps.h"
 #include "published.h"
 #include "reproduce.h"

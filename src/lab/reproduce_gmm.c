@@ -1,6 +1,6 @@
-/* The Gaussian mixture: where the episodes of DQS and SAC end, beside exact samples and the exact Boltzmann policy. The
- * paper: "DQS approximates the ground truth samples more closely and covers most modes, which is also corroborated by a
- * lower MMD compared to SAC." */
+/* The Gaussian mixture: where the episodes of DQS and SAC end, beside exact samples and the exact Boltzmann
+ * policy. The paper: "DQS approximates the ground truth samples more closely and covers most modes, which is
+ * also corroborated by a lower MMD compared to SAC." */
 #include "gmm.h"
 #include "gmm_cloud.h"
 #include "number.h"

@@ -1,5 +1,6 @@
-/* The maze: which methods keep both goals, and both ways to the top left one. The paper's words, per method, are rules about
- * the shares of a run's episodes; a rule is kept by a run or not, and the verdict goes by the runs. */
+/* The maze: which methods keep both goals, and both ways to the top left one. The paper's words, per method,
+ * are rules about the shares of a run's episodes; a rule is kept by a run or not, and the verdict goes by the
+ * runs. */
 #include "figure.h"
 #include "maze_walks.h"
 #include "number.h"

@@ -147,7 +147,8 @@ static dqs_status draw(const struct reproduction *r, const struct plot_target *t
     return status;
 }
 
-/* Aggregates, profiles, return per hour: the page of `dqs report` for these runs. Runs without any evaluation have none. */
+/* Aggregates, profiles, return per hour: the page of `dqs report` for these runs. Runs without any evaluation
+ * have none. */
 static dqs_status write_report(const struct reproduction *r, const struct plot_target *target,
                                dqs_error *error)
 {

@@ -117,8 +117,8 @@ double stats_task_median(const struct stats_scores *scores, double *scratch)
     return stats_median(means, scores->n_tasks, scratch + scores->n_tasks);
 }
 
-/* How often each task's scores would be repeated: to the least common multiple of the counts. Beyond 1e12 whole
- * repetitions stop mattering, and a fraction of one does as well. */
+/* How often each task's scores would be repeated: to the least common multiple of the counts. Beyond 1e12
+ * whole repetitions stop mattering, and a fraction of one does as well. */
 static double common_count(const struct stats_scores *scores)
 {
     double common = 1;

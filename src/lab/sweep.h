@@ -1,6 +1,7 @@
-/* sweep: many runs from one file. sweep_file.c reads the grid, sweep_plan.c lays it out as runs with folders and checks
- * them all, sweep_state.c asks a folder how its run stands, sweep_work.c trains, each run a process of its own, and
- * sweep_slurm.c hands the work to a cluster. The folders are the only memory: whoever starts again goes on. */
+/* sweep: many runs from one file. sweep_file.c reads the grid, sweep_plan.c lays it out as runs with folders
+ * and checks them all, sweep_state.c asks a folder how its run stands, sweep_work.c trains, each run a
+ * process of its own, and sweep_slurm.c hands the work to a cluster. The folders are the only memory: whoever
+ * starts again goes on. */
 #ifndef LAB_SWEEP_H
 #define LAB_SWEEP_H
 
@@ -33,8 +34,8 @@ dqs_status sweep_read(struct sweep_spec *spec, const char *text, size_t size, co
                       dqs_error *error);
 /* A file; or the folder of a sweep, which has a copy of its file. */
 dqs_status sweep_read_file(struct sweep_spec *spec, const char *path, dqs_error *error);
-/* Values instead of all that was there for this key, in sections too: "3" for one, "1,2,4" or "[1, 2, 4]" for a list, "0..9" for whole
- * numbers in a row. */
+/* Values instead of all that was there for this key, in sections too: "3" for one, "1,2,4" or "[1, 2, 4]" for
+ * a list, "0..9" for whole numbers in a row. */
 dqs_status sweep_set(struct sweep_spec *spec, const char *key, const char *values, dqs_error *error);
 const struct sweep_axis *sweep_axis(const struct sweep_spec *spec,
                                     const char *key); /* general ones; or NULL */
@@ -62,8 +63,8 @@ struct sweep_plan {
 
 /* Every run's options are checked, and against what its folder already holds. */
 dqs_status sweep_plan(struct sweep_plan *plan, const struct sweep_spec *spec, dqs_error *error);
-/* The rest of what `dqs train` would refuse: options that do not go together, a task that does not open. One run of
- * each cell is built and dropped, which takes some hundredths of a second. */
+/* The rest of what `dqs train` would refuse: options that do not go together, a task that does not open. One
+ * run of each cell is built and dropped, which takes some hundredths of a second. */
 dqs_status sweep_check(const struct sweep_plan *plan, dqs_error *error);
 void sweep_plan_free(struct sweep_plan *plan);
 

@@ -1,4 +1,5 @@
-/* sweep_child: starting programs. A run's process is in a group of its own, so that Ctrl-C reaches the sweep alone. */
+/* sweep_child: starting programs. A run's process is in a group of its own, so that Ctrl-C reaches the sweep
+ * alone. */
 #define _GNU_SOURCE
 #include "sweep_child.h"
 #include "process.h"

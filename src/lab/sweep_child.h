@@ -5,7 +5,8 @@
 #include "sweep.h"
 #include <sys/types.h>
 
-/* Set to the number of the sweep's process for the processes it starts: they stop, with a checkpoint, when it is gone. */
+/* Set to the number of the sweep's process for the processes it starts: they stop, with a checkpoint, when it
+ * is gone. */
 #define CHILD_OF "DQS_CHILD_OF"
 
 /* Starts a program whose output is appended to a log. -1 and *error if that cannot be done. */

@@ -1,6 +1,6 @@
-/* sweep_file: the grid as text. A flat mapping of keys to a value or a list of values; a key with a mapping below it is
- * a section for one task or one algorithm. No aliases, no deeper nesting, no second document: what a file asks for
- * cannot grow beyond its own size. */
+/* sweep_file: the grid as text. A flat mapping of keys to a value or a list of values; a key with a mapping
+ * below it is a section for one task or one algorithm. No aliases, no deeper nesting, no second document:
+ * what a file asks for cannot grow beyond its own size. */
 #include "config.h"
 #include "file.h"
 #include "number.h"

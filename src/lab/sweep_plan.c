@@ -1,5 +1,5 @@
-/* sweep_plan: from a grid to runs. A cell is a task, an algorithm and one value of every option; each cell has a run per
- * seed. Whatever can be refused is refused here, before any run is started. */
+/* sweep_plan: from a grid to runs. A cell is a task, an algorithm and one value of every option; each cell
+ * has a run per seed. Whatever can be refused is refused here, before any run is started. */
 #include "config.h"
 #include "env.h"
 #include "file.h"

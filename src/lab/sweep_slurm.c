@@ -1,6 +1,7 @@
-/* sweep_slurm: a sweep as a job array. Every task is the same worker: it takes runs by lease until none is left. Ahead of
- * its time limit Slurm sends it SIGUSR1: it stops its runs with their checkpoints and goes back into the queue. A task
- * that is preempted, or whose node dies, is queued again by Slurm itself (--requeue) and goes on the same way. */
+/* sweep_slurm: a sweep as a job array. Every task is the same worker: it takes runs by lease until none is
+ * left. Ahead of its time limit Slurm sends it SIGUSR1: it stops its runs with their checkpoints and goes
+ * back into the queue. A task that is preempted, or whose node dies, is queued again by Slurm itself
+ * (--requeue) and goes on the same way. */
 #define _GNU_SOURCE
 #include "file.h"
 #include "process.h"
@@ -48,7 +49,8 @@ static void put_number(FILE *out, const char *option, int value)
     fprintf(out, "#SBATCH %s%d\n", option, value);
 }
 
-/* Several sweeps may share a folder, whose sweep.yaml is the last one's: tasks that start later must not follow that. */
+/* Several sweeps may share a folder, whose sweep.yaml is the last one's: tasks that start later must not
+ * follow that. */
 static void grid_path(char *path, size_t size, const struct sweep_slurm *s)
 {
     snprintf(path, size, "%.1050s/slurm/grid-%08x.yaml", s->folder,
@@ -121,7 +123,8 @@ dqs_status sweep_slurm_requeue(dqs_error *error)
                *task = getenv("SLURM_ARRAY_TASK_ID");
     if (!id)
         return fail(error, DQS_E_USAGE, "not inside a Slurm job: start it again to go on");
-    /* The last task of an array has the array's own number: by that alone the whole array would be queued again. */
+    /* The last task of an array has the array's own number: by that alone the whole array would be queued
+     * again. */
     if (array && task)
         snprintf(job, sizeof job, "%.90s_%.90s", array, task);
     else

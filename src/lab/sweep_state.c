@@ -1,5 +1,5 @@
-/* sweep_state: how a run stands, by its folder alone. Looked at every second for many runs, so of the tables only the
- * first and the last line are read. */
+/* sweep_state: how a run stands, by its folder alone. Looked at every second for many runs, so of the tables
+ * only the first and the last line are read. */
 #define _GNU_SOURCE
 #include "file.h"
 #include "number.h"

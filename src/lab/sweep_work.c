@@ -1,6 +1,6 @@
-/* sweep_work: the hands of a sweep. A few slots, each with a lease on a run and a process that trains it. Nothing is
- * remembered that the folders do not hold, so this process may end at any moment, and others may do the same work
- * beside it. */
+/* sweep_work: the hands of a sweep. A few slots, each with a lease on a run and a process that trains it.
+ * Nothing is remembered that the folders do not hold, so this process may end at any moment, and others may
+ * do the same work beside it. */
 #define _GNU_SOURCE
 #include "clock.h"
 #include "file.h"
@@ -222,8 +222,9 @@ static void end_slot(struct worker *w, struct slot *slot, int status)
         tell(w, SWEEP_ENDED, index);
         return;
     }
-    /* An option such as max_minutes ends a process in good order; it goes on as long as that gets it further. Whoever
-     * stops a run by hand, or a cluster that ends all processes, whose signal to us is on its way, did not break it. */
+    /* An option such as max_minutes ends a process in good order; it goes on as long as that gets it further.
+     * Whoever stops a run by hand, or a cluster that ends all processes, whose signal to us is on its way,
+     * did not break it. */
     bool told = WIFSIGNALED(status) ? WTERMSIG(status) == SIGTERM : WEXITSTATUS(status) == 128 + SIGTERM;
     bool further = told || (good && state->step > slot->step);
     w->not_before[index] = clock_seconds() + (told ? 1 : 0);

@@ -1,8 +1,8 @@
 /* cloud_impl: cloud.h in the vocabulary of simd.h; included once by each copy of kernels_impl.c.
  *
- * Vectors lie along the points, so a unit's bias, weights and output weight are numbers, the sum over units needs no
- * shuffling, and what a unit has the same of at all points is found by looking along its row. Blocks of CLOUD_ROWS units x 2 vectors
- * stay in registers over the whole inner sum, as in product.h. */
+ * Vectors lie along the points, so a unit's bias, weights and output weight are numbers, the sum over units
+ * needs no shuffling, and what a unit has the same of at all points is found by looking along its row. Blocks
+ * of CLOUD_ROWS units x 2 vectors stay in registers over the whole inner sum, as in product.h. */
 #ifndef MATH_CLOUD_IMPL_H
 #define MATH_CLOUD_IMPL_H
 
@@ -92,8 +92,8 @@ static float cloud_radius(const struct cloud *c, float *centre)
     return 1.0001f * __builtin_sqrtf(-vf_least(-most));
 }
 
-/* The units of layer 1 into `open` and, positive everywhere, `on`; returns how many are on. By the ball round the points where
- * that decides, else by looking at every point. */
+/* The units of layer 1 into `open` and, positive everywhere, `on`; returns how many are on. By the ball round
+ * the points where that decides, else by looking at every point. */
 static int cloud_sort(struct cloud *c, const struct cloud_net *net, const float *base, int *on)
 {
     float centre[net->dim], *z = c->room, *reach = c->room + net->width, radius = cloud_radius(c, centre);
@@ -119,7 +119,8 @@ static int cloud_sort(struct cloud *c, const struct cloud_net *net, const float 
     return ons;
 }
 
-/* constant [width] = b2 + sum over `on` of base[u] W2[u], fold [dim x width] = sum of W1[d][u] W2[u]: a few columns at a time. */
+/* constant [width] = b2 + sum over `on` of base[u] W2[u], fold [dim x width] = sum of W1[d][u] W2[u]: a few
+ * columns at a time. */
 SIMD void cloud_fold_columns(struct cloud *c, const struct cloud_net *net, const float *base, const int *on,
                              int ons, int j, const int vectors)
 {
@@ -235,7 +236,8 @@ static void cloud_values(struct cloud *c, float *q, const struct cloud_net *net,
 }
 
 /* ---------------------------------------------------------------- the weighted sum of gradients */
-/* Drops the points of no weight: their bits in every word of `sign`, so that the others lie close. Returns the panels left. */
+/* Drops the points of no weight: their bits in every word of `sign`, so that the others lie close. Returns
+ * the panels left. */
 static int cloud_squeeze(struct cloud *c, uint32_t *sign, int units, const uint32_t *keep)
 {
     int w = c->width, panels = 0, filled = 0;
@@ -263,7 +265,8 @@ static int cloud_squeeze(struct cloud *c, uint32_t *sign, int units, const uint3
     return panels + (filled > 0);
 }
 
-/* Weights other than zero, close together and filled up with zeros; a bit for each in keep. Returns how many. */
+/* Weights other than zero, close together and filled up with zeros; a bit for each in keep. Returns how
+ * many. */
 static int cloud_keep(float *kept, uint32_t *keep, const float *weight, int count)
 {
     int n = 0;
@@ -280,8 +283,8 @@ static int cloud_keep(float *kept, uint32_t *keep, const float *weight, int coun
     return n;
 }
 
-/* ROWS open units of layer 1: at one panel, what reaches them from layer 2's open units (in c->hidden, times w3) and from
- * those that are on (`steady`), where they are positive, times the points' weights. */
+/* ROWS open units of layer 1: at one panel, what reaches them from layer 2's open units (in c->hidden, times
+ * w3) and from those that are on (`steady`), where they are positive, times the points' weights. */
 SIMD void cloud_back_block(const struct cloud *c, const struct cloud_net *net, float *sums,
                            const float *steady, const uint32_t *sign1, const float *weight, const int *open2,
                            int opens2, int at, const int rows)
@@ -310,8 +313,9 @@ SIMD void cloud_back_block(const struct cloud *c, const struct cloud_net *net, f
     }
 }
 
-/* Layer 2 by its signs at the kept points: reach[j] = w3[j] times the weight of the points where unit j is positive; the units with
- * both signs into open2, `level` [width] = w3 of those that are on. Returns how many are open. */
+/* Layer 2 by its signs at the kept points: reach[j] = w3[j] times the weight of the points where unit j is
+ * positive; the units with both signs into open2, `level` [width] = w3 of those that are on. Returns how many
+ * are open. */
 static int cloud_sort2(const struct cloud *c, const struct cloud_net *net, float *reach, float *level,
                        int *open2, const float *weight, int kept)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Our tiles are the parallelism; a BLAS with threads of its own would fight them and change the order of sums. The symbol
- * is OpenBLAS's and absent in others. */
+/* Our tiles are the parallelism; a BLAS with threads of its own would fight them and change the order of
+ * sums. The symbol is OpenBLAS's and absent in others. */
 extern void openblas_set_num_threads(int threads) __attribute__((weak));
 
 static bool runs(const struct kernels *kernels)

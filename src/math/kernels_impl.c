@@ -1,5 +1,5 @@
-/* kernels_impl: the inner loops, written once and compiled per instruction set (KERNELS_NAME: generic, avx2, avx512).
- * What each kernel means is said by the plain loops of kernels_ref.c. */
+/* kernels_impl: the inner loops, written once and compiled per instruction set (KERNELS_NAME: generic, avx2,
+ * avx512). What each kernel means is said by the plain loops of kernels_ref.c. */
 #include "kernels.h"
 #include "cloud_impl.h"
 #include "simd.h"
@@ -14,8 +14,9 @@
 #define TEXT(a) TEXT2(a)
 
 /* ---------------------------------------------------------------- products */
-/* One to three rows: library calls cost more than the work, and after a ReLU half of the inputs are zero. The others are listed
- * first, so that the inner loop has no branch; it adds their rows of B into `vectors` registers, a constant where called. */
+/* One to three rows: library calls cost more than the work, and after a ReLU half of the inputs are zero. The
+ * others are listed first, so that the inner loop has no branch; it adds their rows of B into `vectors`
+ * registers, a constant where called. */
 enum { LISTED = 512 };
 
 SIMD void add_listed(float *y, const float *x, const int *list, int count, const float *b, int ldb,
@@ -150,8 +151,8 @@ SIMD vf slope(vf x, enum activation act)
 }
 
 /* ---------------------------------------------------------------- layers */
-/* A row of `width` numbers, normalised if inv_std is given. Where width is a constant of KEPT vectors, as called, the row stays in
- * registers; any other is read again in each of the three passes. */
+/* A row of `width` numbers, normalised if inv_std is given. Where width is a constant of KEPT vectors, as
+ * called, the row stays in registers; any other is read again in each of the three passes. */
 enum { KEPT = VW == 16 ? 16 : 8 };
 
 SIMD vf biased(const float *pre, const float *bias, int j)

@@ -1,5 +1,6 @@
-/* kernels_ref: what each kernel means, in plain loops and libm. Slow and exact; `--kernels ref` runs everything on it.
- * Compiled without contraction to fused multiply-adds, so that its bits do not depend on the compiler's mood. */
+/* kernels_ref: what each kernel means, in plain loops and libm. Slow and exact; `--kernels ref` runs
+ * everything on it. Compiled without contraction to fused multiply-adds, so that its bits do not depend on
+ * the compiler's mood. */
 #include "kernels.h"
 #include "rng.h"
 #include <math.h>

@@ -1,9 +1,11 @@
-/* product: matrix products of any layout in the vocabulary of simd.h; included once by each copy of kernels_impl.c.
+/* product: matrix products of any layout in the vocabulary of simd.h; included once by each copy of
+ * kernels_impl.c.
  *
- * C is made in blocks of ROWS x 2 vectors that stay in registers over the whole inner sum. The columns of B that a block needs
- * are copied into a panel first, so that they lie side by side in the first cache: here, at most DEPTH deep, or once and
- * for all by product_pack, as panel after panel over the whole depth. A is read where it is. Every number of C is one sum in the order of k, whatever block it falls into, so a row's result does not depend on its
- * neighbours. */
+ * C is made in blocks of ROWS x 2 vectors that stay in registers over the whole inner sum. The columns of B
+ * that a block needs are copied into a panel first, so that they lie side by side in the first cache: here,
+ * at most DEPTH deep, or once and for all by product_pack, as panel after panel over the whole depth. A is
+ * read where it is. Every number of C is one sum in the order of k, whatever block it falls into, so a row's
+ * result does not depend on its neighbours. */
 #ifndef MATH_PRODUCT_H
 #define MATH_PRODUCT_H
 
@@ -136,8 +138,8 @@ static void product_packed(float *c, int ldc, struct matrix a, const float *pack
 
 enum { PRODUCT_PANELS = 128 / PRODUCT_COLUMNS };
 
-/* C [m x n] = beta C + A^T B, A [k x m], B [k x n]. The numbers of A that a block needs lie in as many places as the sum is deep, so
- * they are copied too, and then used for all panels. */
+/* C [m x n] = beta C + A^T B, A [k x m], B [k x n]. The numbers of A that a block needs lie in as many places
+ * as the sum is deep, so they are copied too, and then used for all panels. */
 static void product_tn(float *c, int ldc, const float *a, int lda, const float *b, int ldb, int m, int n,
                        int k, float beta)
 {

@@ -1,6 +1,6 @@
-/* simd: a small vocabulary of vectors of VW floats on the compiler's vector extension, the same source for every
- * instruction set. Polynomials were fitted by least squares at Chebyshev nodes (tools/fit_vmath.py); relative errors are
- * below 3e-7, the bound tests/test_math.c checks. */
+/* simd: a small vocabulary of vectors of VW floats on the compiler's vector extension, the same source for
+ * every instruction set. Polynomials were fitted by least squares at Chebyshev nodes (tools/fit_vmath.py);
+ * relative errors are below 3e-7, the bound tests/test_math.c checks. */
 #ifndef MATH_SIMD_H
 #define MATH_SIMD_H
 

@@ -336,7 +336,8 @@ static void backward_tile(void *context, int tile, int thread)
         net_back(b->k, p->net, p->tape, p->dy + (size_t)row0 * p->net->spec.out, row0, rows);
 }
 
-/* Gradients of one layer's weights, a block of columns at a time: whole sums over the batch, so no order to fix. */
+/* Gradients of one layer's weights, a block of columns at a time: whole sums over the batch, so no order to
+ * fix. */
 #define COLUMN_BLOCK 128
 
 static void gradient_tile(void *context, int tile, int thread)

@@ -4,11 +4,13 @@
  *     h[l] = act(LN(h[l-1] W[l] + b[l])) (+ h[l-1] if residual)        l = 1 .. hidden-1
  *     y    = h[hidden-1] . W_out + b_out
  *
- * LN (optional) normalises a row to mean 0, variance 1, without gain and offset: the next layer can learn both.
- * Shapes: x [rows x in], W[0] [in x width], W[l] [width x width], W_out [out x width]. Parameters are one flat array.
+ * LN (optional) normalises a row to mean 0, variance 1, without gain and offset: the next layer can learn
+ * both. Shapes: x [rows x in], W[0] [in x width], W[l] [width x width], W_out [out x width]. Parameters are
+ * one flat array.
  *
- * The first layer can be entered by parts: a part of the input that many rows share is multiplied once (net_part), and
- * the rows start from that. Batches are cut into tiles of NET_TILE rows, whatever the number of threads. */
+ * The first layer can be entered by parts: a part of the input that many rows share is multiplied once
+ * (net_part), and the rows start from that. Batches are cut into tiles of NET_TILE rows, whatever the number
+ * of threads. */
 #ifndef NN_NET_H
 #define NN_NET_H
 
@@ -50,14 +52,15 @@ struct tape {
 enum net_init { NET_UNIFORM, NET_ORTHOGONAL };
 
 void net_create(struct net *net, struct arena *arena, const struct net_spec *spec);
-/* NET_UNIFORM: weights and biases U(+-1/sqrt(fan in)), as PyTorch's Linear; NET_ORTHOGONAL: gain sqrt 2, biases 0.
- * out_scale multiplies the output layer. */
+/* NET_UNIFORM: weights and biases U(+-1/sqrt(fan in)), as PyTorch's Linear; NET_ORTHOGONAL: gain sqrt 2,
+ * biases 0. out_scale multiplies the output layer. */
 void net_initialise(struct net *net, enum net_init init, float out_scale, struct rng *rng);
 float *net_weight(const struct net *net, int layer); /* layer = hidden: the output layer */
 float *net_bias(const struct net *net, int layer);
 void net_visit(struct net *net, struct visitor *visitor, const char *name, enum visit_kind kind);
 
-/* Whoever writes params says so; net_initialise and net_visit, which may have loaded them, do it themselves. */
+/* Whoever writes params says so; net_initialise and net_visit, which may have loaded them, do it
+ * themselves. */
 void net_changed(struct net *net);
 /* Before net_rest on more than NET_FEW rows and, with `backward`, before net_back; not inside a tile. */
 void net_pack(const struct compute *compute, const struct net *const *nets, int n, bool backward);
@@ -97,7 +100,8 @@ void net_forward(const struct compute *compute, struct net_pass *passes, int n);
 void net_backward(const struct compute *compute, struct net_pass *passes, int n);
 /* The second half of net_backward: weights' gradients, where net_back has filled the tapes tile by tile. */
 void net_gradients(const struct compute *compute, struct net_pass *passes, int n);
-/* Down to the input alone: dx[i] [rows x count] = d loss / d x[first .. first+count-1] of pass i; no weight gradients. */
+/* Down to the input alone: dx[i] [rows x count] = d loss / d x[first .. first+count-1] of pass i; no weight
+ * gradients. */
 void net_backward_input(const struct compute *compute, struct net_pass *passes, int n, float *const *dx,
                         int first, int count);
 

@@ -1,5 +1,5 @@
-/* normaliser: running mean and variance of observations (Welford), saved with the policy; and the scale of rewards, by the
- * spread of the discounted return. */
+/* normaliser: running mean and variance of observations (Welford), saved with the policy; and the scale of
+ * rewards, by the spread of the discounted return. */
 #ifndef NN_NORMALISER_H
 #define NN_NORMALISER_H
 
@@ -20,8 +20,8 @@ void normaliser_learn(struct normaliser *n, const float *x, int rows);
 void normaliser_apply(const struct normaliser *n, float *y, const float *x, int rows);
 void normaliser_visit(struct normaliser *n, struct visitor *visitor, const char *name);
 
-/* Rewards over the standard deviation of G = r + gamma G, which starts anew with each episode. No mean is taken off: that
- * would change what is asked for. */
+/* Rewards over the standard deviation of G = r + gamma G, which starts anew with each episode. No mean is
+ * taken off: that would change what is asked for. */
 struct reward_normaliser {
     struct normaliser returns; /* dim 1 */
     double gamma;

@@ -44,8 +44,8 @@ void ring_push(struct ring *ring, const float *obs, const float *action, float r
     ring->terminated[slot] = terminated ? 1 : 0;
 }
 
-/* The slot of the transition after that in `slot`, -1 if there is none. It belongs to the same episode if it starts in the
- * very state where the other ended: no mark of episodes is needed. */
+/* The slot of the transition after that in `slot`, -1 if there is none. It belongs to the same episode if it
+ * starts in the very state where the other ended: no mark of episodes is needed. */
 static long following(const struct ring *ring, long slot)
 {
     size_t n = (size_t)ring->obs_dim;

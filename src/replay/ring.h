@@ -1,4 +1,5 @@
-/* ring: the last `capacity` transitions, each with its true next observation (never the one after a reset). */
+/* ring: the last `capacity` transitions, each with its true next observation (never the one after a
+ * reset). */
 #ifndef REPLAY_RING_H
 #define REPLAY_RING_H
 
@@ -27,8 +28,8 @@ void ring_batch_create(struct ring_batch *batch, struct arena *arena, int rows, 
 long ring_count(const struct ring *ring);
 void ring_push(struct ring *ring, const float *obs, const float *action, float reward, const float *next_obs,
                int terminated);
-/* Uniformly with replacement over what is filled. Each row spans up to n transitions of an episode, fewer where it ends or the
- * ring does: reward is the discounted sum, next_obs the last one's. */
+/* Uniformly with replacement over what is filled. Each row spans up to n transitions of an episode, fewer
+ * where it ends or the ring does: reward is the discounted sum, next_obs the last one's. */
 void ring_sample(const struct ring *ring, struct ring_batch *batch, double gamma, int n, struct rng *rng);
 void ring_visit(struct ring *ring, struct visitor *visitor);
 void ring_visit_lanes(struct ring *ring, struct visitor *visitor);

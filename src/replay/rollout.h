@@ -1,5 +1,5 @@
-/* rollout: n_steps of n_envs environments, in order, for learners that use experience once and throw it away; and the
- * advantages of it. Row t n_envs + i is step t of environment i. */
+/* rollout: n_steps of n_envs environments, in order, for learners that use experience once and throw it away;
+ * and the advantages of it. Row t n_envs + i is step t of environment i. */
 #ifndef REPLAY_ROLLOUT_H
 #define REPLAY_ROLLOUT_H
 
@@ -46,8 +46,8 @@ void rollout_visit(struct rollout *r, struct visitor *visitor);
 
 /* Generalised advantage estimation (Schulman et al. 2016), on arrays [n_steps x n_envs]:
  *     delta_t = r_t + gamma V(s_t+1) - V(s_t),    A_t = delta_t + gamma lambda A_t+1,    ret_t = A_t + V(s_t)
- * A chain ends where an episode does. V(s_t+1) is 0 where terminated, else final_value where the next row is not s_t+1
- * (truncated, or the last step), else the value of the next row. terminated wins over truncated. */
+ * A chain ends where an episode does. V(s_t+1) is 0 where terminated, else final_value where the next row is
+ * not s_t+1 (truncated, or the last step), else the value of the next row. terminated wins over truncated. */
 void gae(float *advantage, float *ret, const float *reward, const float *value, const float *final_value,
          const uint8_t *terminated, const uint8_t *truncated, long n_steps, int n_envs, double gamma,
          double lambda);

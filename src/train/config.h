@@ -79,8 +79,9 @@ dqs_status config_read_file(struct config *config, const char *path, dqs_error *
 typedef void config_pair(void *user, const char *key, const char *value);
 dqs_status config_scan(const char *text, size_t size, const char *label, config_pair *pair, void *user,
                        dqs_error *error);
-/* A configuration from the text that config_write made, perhaps before some option came: that is then at its standard. algo, env: rows to use instead of the tables' (may be
- * NULL); without need_env an environment unknown here is left unset. */
+/* A configuration from the text that config_write made, perhaps before some option came: that is then at its
+ * standard. algo, env: rows to use instead of the tables' (may be NULL); without need_env an environment
+ * unknown here is left unset. */
 dqs_status config_from_yaml(struct config **config, const char *text, size_t size, const char *label,
                             const struct algo *algo, const dqs_env_type *env, bool need_env,
                             dqs_error *error);

@@ -191,7 +191,8 @@ static dqs_status apply(struct config *config, const struct settings *s, const c
     return DQS_OK;
 }
 
-/* A record has every option there was. What it lacks came later: it is at its standard, whatever today's preset has. */
+/* A record has every option there was. What it lacks came later: it is at its standard, whatever today's
+ * preset has. */
 static dqs_status set_unmentioned(struct config *config, const struct settings *s, dqs_error *error)
 {
     const struct option *row;

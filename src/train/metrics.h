@@ -19,8 +19,8 @@ dqs_status metrics_write(struct metrics *metrics, long step, const struct log_si
 /* A row of evaluations.csv; and, as eval/mean_reward etc., a row of progress.csv and an event. */
 dqs_status metrics_write_evaluation(struct metrics *metrics, const dqs_evaluation *evaluation,
                                     dqs_error *error);
-/* How long the tables are, for the checkpoint: what is written after it would be written again by whoever goes on
- * from it, also where the step is the same. */
+/* How long the tables are, for the checkpoint: what is written after it would be written again by whoever
+ * goes on from it, also where the step is the same. */
 struct metrics_rows {
     long progress, evaluations;
 };

@@ -275,8 +275,8 @@ static void take_repeat(void *repeat, const char *key, const char *value)
         (void)number_read_long(value, repeat);
 }
 
-/* A transition lasts as long as its action was held: one discount does not serve two lengths. Files that do not say are older
- * than the option. */
+/* A transition lasts as long as its action was held: one discount does not serve two lengths. Files that do
+ * not say are older than the option. */
 static dqs_status check_replay(const struct run *run, const struct safetensors *file, const char *path,
                                dqs_error *error)
 {
@@ -428,8 +428,8 @@ static dqs_status load_state(struct run *run, struct metrics_rows *rows, dqs_err
     return env_batch_restore(run->envs, error);
 }
 
-/* A finished run that is to be longer keeps the rows of its last evaluation: the checkpoint learns of them before
- * DONE, which protects them, goes. Each stage leaves a folder from which this can be done again. */
+/* A finished run that is to be longer keeps the rows of its last evaluation: the checkpoint learns of them
+ * before DONE, which protects them, goes. Each stage leaves a folder from which this can be done again. */
 static dqs_status lengthen(struct run *run, const char *done, dqs_error *error)
 {
     if (file_exists(done))

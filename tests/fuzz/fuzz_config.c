@@ -1,5 +1,5 @@
-/* fuzz_config: any bytes as a YAML configuration. What is accepted must survive being written and read again; what is
- * refused must be refused with one line. */
+/* fuzz_config: any bytes as a YAML configuration. What is accepted must survive being written and read again;
+ * what is refused must be refused with one line. */
 #define _GNU_SOURCE /* memmem */
 #include "config.h"
 #include <stdlib.h>

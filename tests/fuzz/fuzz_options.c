@@ -1,5 +1,5 @@
-/* fuzz_options: "key=value" through the option table. Whatever is accepted must come back, as text, to the same bits;
- * whatever is refused must be refused with one line that names the key. */
+/* fuzz_options: "key=value" through the option table. Whatever is accepted must come back, as text, to the
+ * same bits; whatever is refused must be refused with one line that names the key. */
 #include "option.h"
 #include <stdio.h>
 #include <stdlib.h>

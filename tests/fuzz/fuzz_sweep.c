@@ -1,5 +1,5 @@
-/* fuzz_sweep: any bytes as the file of a sweep. What is accepted must survive being written and read again; what is
- * refused must be refused with one line. */
+/* fuzz_sweep: any bytes as the file of a sweep. What is accepted must survive being written and read again;
+ * what is refused must be refused with one line. */
 #include "sweep.h"
 #include <stdlib.h>
 #include <string.h>

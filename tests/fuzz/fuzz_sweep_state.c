@@ -1,5 +1,5 @@
-/* fuzz_sweep_state: any bytes as one of the files by which a run's folder tells how it stands. The first byte chooses the
- * file; whatever is in it, the look ends with a state. */
+/* fuzz_sweep_state: any bytes as one of the files by which a run's folder tells how it stands. The first byte
+ * chooses the file; whatever is in it, the look ends with a state. */
 #include "sweep.h"
 #include <stdio.h>
 #include <stdlib.h>

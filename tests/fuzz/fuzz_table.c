@@ -1,5 +1,5 @@
-/* fuzz_table: any bytes as evaluations.csv. What is accepted can be asked for any column, row and score; what is refused is
- * refused with one line. */
+/* fuzz_table: any bytes as evaluations.csv. What is accepted can be asked for any column, row and score; what
+ * is refused is refused with one line. */
 #include "collection.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* instructions: NOW() counts instructions. QEMU with -icount shift=0 lets a nanosecond pass with each, and the boards' SysTick, at 25
- * MHz, counts 40 ns. It has 24 bits: keep what is measured below 670 million. */
+/* instructions: NOW() counts instructions. QEMU with -icount shift=0 lets a nanosecond pass with each, and
+ * the boards' SysTick, at 25 MHz, counts 40 ns. It has 24 bits: keep what is measured below 670 million. */
 #include <stdint.h>
 
 #define SYST_CSR (*(volatile uint32_t *)0xE000E010u)

@@ -1,5 +1,6 @@
-/* startup: a Cortex-M from reset to main, for QEMU's boards mps2-an385, an386 and an500: a table of vectors, the floating-point
- * unit switched on, and newlib's semihosting for files and printing. QEMU has loaded data and cleared the rest. */
+/* startup: a Cortex-M from reset to main, for QEMU's boards mps2-an385, an386 and an500: a table of vectors,
+ * the floating-point unit switched on, and newlib's semihosting for files and printing. QEMU has loaded data
+ * and cleared the rest. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -268,8 +268,8 @@ static void observe(struct dmc *dmc, float *obs)
         obs[i] = (float)dmc->obs[i];
 }
 
-/* On bad numbers mj_step resets the whole state by itself and only counts a warning: a run that went on would learn
- * from nonsense. Any warning is therefore an error, as in the suite. */
+/* On bad numbers mj_step resets the whole state by itself and only counts a warning: a run that went on would
+ * learn from nonsense. Any warning is therefore an error, as in the suite. */
 static dqs_status check_warnings(const struct dmc *dmc, const char *verb, dqs_error *error)
 {
     for (int i = 0; i < mjNWARNING; i++)
@@ -377,8 +377,8 @@ struct restoring {
     const double *state;
 };
 
-/* mj_step1 brings positions and velocities up to date and, unlike mj_forward, leaves the warm start and the sensors of
- * forces, which belong to the step before, as they were saved. */
+/* mj_step1 brings positions and velocities up to date and, unlike mj_forward, leaves the warm start and the
+ * sensors of forces, which belong to the step before, as they were saved. */
 static void restore_all(void *argument)
 {
     struct restoring *r = argument;

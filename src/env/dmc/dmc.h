@@ -1,8 +1,8 @@
-/* dmc: the tasks of the DeepMind Control Suite on MuJoCo. A task is one const row of struct dmc_task; dmc.c does what
- * all of them share: open, reset, the control step, state. Sources of every number: docs/tasks.md.
+/* dmc: the tasks of the DeepMind Control Suite on MuJoCo. A task is one const row of struct dmc_task; dmc.c
+ * does what all of them share: open, reset, the control step, state. Sources of every number: docs/tasks.md.
  *
- * State, in doubles: time, qpos (nq), qvel (nv), act (na), qacc_warmstart (nv), ctrl (nu), sensordata, then the numbers
- * of the model the task edits, in the order its row names them. */
+ * State, in doubles: time, qpos (nq), qvel (nv), act (na), qacc_warmstart (nv), ctrl (nu), sensordata, then
+ * the numbers of the model the task edits, in the order its row names them. */
 #ifndef ENV_DMC_DMC_H
 #define ENV_DMC_DMC_H
 
@@ -12,8 +12,8 @@
 
 struct dmc;
 
-/* A named thing of the model, looked up once at open; dmc->id[i] is the id of names[i], of a sensor its address in
- * sensordata. The list ends with a NULL name. */
+/* A named thing of the model, looked up once at open; dmc->id[i] is the id of names[i], of a sensor its
+ * address in sensordata. The list ends with a NULL name. */
 struct dmc_name {
     int kind; /* mjOBJ_BODY, ... */
     const char *name;
@@ -77,8 +77,8 @@ void dmc_edits(struct dmc *dmc, double *place, int n);
 void dmc_forward(struct dmc *dmc);
 /* mj_resetData and dmc_forward. */
 void dmc_clear(struct dmc *dmc);
-/* n physics steps, the first and last of them split so that positions and velocities are current afterwards while
- * forces stay those of the last step; the suite's legacy scheme. */
+/* n physics steps, the first and last of them split so that positions and velocities are current afterwards
+ * while forces stay those of the last step; the suite's legacy scheme. */
 void dmc_advance(struct dmc *dmc, int n);
 /* Every joint anywhere in its range, velocities untouched. */
 void dmc_randomise_joints(struct dmc *dmc, struct rng *rng);
@@ -92,7 +92,8 @@ void dmc_random_quaternion(struct rng *rng, double quat[4]); /* uniform over rot
 /* Mean over the actuators of the price of control: 1 at rest, 1 - u^2, 0 at full thrust. */
 double dmc_small_control(const struct dmc *dmc);
 
-/* ---------------------------------------------------------------- the callbacks of dqs_env_type, and behind them */
+/* ---------------------------------------------------------------- the callbacks of dqs_env_type, and behind
+ * them */
 struct dmc_entry { /* the `user` of the type */
     const char *name;
     const struct dmc_task *task;

@@ -1,4 +1,5 @@
-/* cheetah-run: a planar body with two legs. Reward: forward speed of the centre of mass over 10 m/s, in [0,1]. */
+/* cheetah-run: a planar body with two legs. Reward: forward speed of the centre of mass over 10 m/s, in
+ * [0,1]. */
 #include "dmc.h"
 #include "tolerance.h"
 #include <math.h>
@@ -6,8 +7,8 @@
 enum { SPEED };
 static const struct dmc_name names[] = {[SPEED] = {mjOBJ_SENSOR, "torso_subtreelinvel"}, {0}};
 
-/* The six limited joints anywhere, then 200 steps at rest to settle. The suite makes no forward pass in between, so the
- * first of them still has the forces of the default pose. */
+/* The six limited joints anywhere, then 200 steps at rest to settle. The suite makes no forward pass in
+ * between, so the first of them still has the forces of the default pose. */
 static dqs_status settle(struct dmc *dmc, struct rng *rng, dqs_error *error)
 {
     (void)error;

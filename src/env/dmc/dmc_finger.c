@@ -1,5 +1,6 @@
-/* finger-spin, -turn_easy, -turn_hard: a two-link finger and a body that turns about a hinge, without gravity. Spin pays
- * for turning fast one way, turn for holding the body's tip inside a target on its circle. */
+/* finger-spin, -turn_easy, -turn_hard: a two-link finger and a body that turns about a hinge, without
+ * gravity. Spin pays for turning fast one way, turn for holding the body's tip inside a target on its
+ * circle. */
 #include "dmc.h"
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* hopper-stand, hopper-hop: one leg in a plane. Both want the torso 0.6 to 2 m above the foot (centres of mass); stand
- * also wants little effort, hop a forward speed of 2 m/s. */
+/* hopper-stand, hopper-hop: one leg in a plane. Both want the torso 0.6 to 2 m above the foot (centres of
+ * mass); stand also wants little effort, hop a forward speed of 2 m/s. */
 #include "dmc.h"
 #include "tolerance.h"
 #include <math.h>

@@ -1,5 +1,5 @@
-/* quadruped-walk, quadruped-run: four legs with three actuators each, dropped from just above the floor in any attitude.
- * Reward: upright, times forward speed in the torso's own frame. */
+/* quadruped-walk, quadruped-run: four legs with three actuators each, dropped from just above the floor in
+ * any attitude. Reward: upright, times forward speed in the torso's own frame. */
 #include "dmc.h"
 #include "tolerance.h"
 #include <math.h>
@@ -42,8 +42,8 @@ static dqs_status reset(struct dmc *dmc, struct rng *rng, dqs_error *error)
                 dmc->name);
 }
 
-/* 78: hinge angles and velocities, activations, velocity, upright, acceleration, turning rate; forces and torques at
- * the toes (neighbours in sensordata), which range over decades, as asinh. */
+/* 78: hinge angles and velocities, activations, velocity, upright, acceleration, turning rate; forces and
+ * torques at the toes (neighbours in sensordata), which range over decades, as asinh. */
 static void observe(const struct dmc *dmc, double *obs)
 {
     obs = dmc_put(obs, dmc->d->qpos + ROOT_POSITIONS, HINGES);

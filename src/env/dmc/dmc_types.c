@@ -1,5 +1,5 @@
-/* dmc_types: the suite's tasks as environments. The same list serves a build without MuJoCo, where each of them says
- * what is missing. */
+/* dmc_types: the suite's tasks as environments. The same list serves a build without MuJoCo, where each of
+ * them says what is missing. */
 #include "dmc_types.h"
 #include "status.h"
 

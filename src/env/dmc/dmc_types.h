@@ -1,5 +1,5 @@
-/* dmc_types: the suite's tasks by name. The rows behind them (struct dmc_task <symbol>_task) stand in dmc_<domain>.c;
- * a build without MuJoCo knows the names, and says what to do about it. */
+/* dmc_types: the suite's tasks by name. The rows behind them (struct dmc_task <symbol>_task) stand in
+ * dmc_<domain>.c; a build without MuJoCo knows the names, and says what to do about it. */
 #ifndef ENV_DMC_DMC_TYPES_H
 #define ENV_DMC_DMC_TYPES_H
 

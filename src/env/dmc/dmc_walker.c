@@ -1,4 +1,5 @@
-/* walker-stand, -walk, -run: two legs in a plane. Reward: standing tall and upright, times mostly forward speed. */
+/* walker-stand, -walk, -run: two legs in a plane. Reward: standing tall and upright, times mostly forward
+ * speed. */
 #include "dmc.h"
 #include "tolerance.h"
 #include <math.h>

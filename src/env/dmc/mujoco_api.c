@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------- errors that must not return
- * The handlers are the library's, so they are one pair for the process; whom an error belongs to is per thread. */
+/* ---------------------------------------------------------------- errors that must not return The handlers
+ * are the library's, so they are one pair for the process; whom an error belongs to is per thread. */
 struct catcher {
     jmp_buf place;
     char *message;

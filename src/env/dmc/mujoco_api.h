@@ -1,6 +1,7 @@
-/* mujoco_api: MuJoCo's library, loaded at run time. The program starts and its own tasks work where the library is
- * missing; what is compiled in is only the layout of MuJoCo's structs, so the library must be of the headers' version.
- * MuJoCo reports trouble by calling a handler that must not return: mujoco_try catches that. */
+/* mujoco_api: MuJoCo's library, loaded at run time. The program starts and its own tasks work where the
+ * library is missing; what is compiled in is only the layout of MuJoCo's structs, so the library must be of
+ * the headers' version. MuJoCo reports trouble by calling a handler that must not return: mujoco_try catches
+ * that. */
 #ifndef ENV_DMC_MUJOCO_API_H
 #define ENV_DMC_MUJOCO_API_H
 
@@ -47,12 +48,13 @@ struct mujoco_api {
 #endif
 };
 
-/* The library, loaded by the first call and kept until the process ends; NULL, with the reason and what to type, if
- * it is missing or of another version. Any thread. */
+/* The library, loaded by the first call and kept until the process ends; NULL, with the reason and what to
+ * type, if it is missing or of another version. Any thread. */
 const struct mujoco_api *mujoco_load(dqs_error *error);
 
-/* Runs action(argument); false if MuJoCo raised an error meanwhile, which is then in `message` (one line). Warnings
- * are kept quiet: MuJoCo counts them in mjData, and mujoco_warning has the text of the thread's last one. */
+/* Runs action(argument); false if MuJoCo raised an error meanwhile, which is then in `message` (one line).
+ * Warnings are kept quiet: MuJoCo counts them in mjData, and mujoco_warning has the text of the thread's last
+ * one. */
 bool mujoco_try(void (*action)(void *), void *argument, char *message, size_t size);
 const char *mujoco_warning(void);
 

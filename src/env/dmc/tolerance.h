@@ -1,5 +1,6 @@
-/* tolerance: the soft indicator all rewards of the suite are made of: 1 inside [low, high], falling to value_at_margin
- * at a distance of `margin` outside, in the shape of a sigmoid; a margin of 0 makes it a hard indicator. */
+/* tolerance: the soft indicator all rewards of the suite are made of: 1 inside [low, high], falling to
+ * value_at_margin at a distance of `margin` outside, in the shape of a sigmoid; a margin of 0 makes it a hard
+ * indicator. */
 #ifndef ENV_DMC_TOLERANCE_H
 #define ENV_DMC_TOLERANCE_H
 
