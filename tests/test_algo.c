@@ -237,6 +237,78 @@ static void test_averages(void **state)
     agent_free(&averaged);
 }
 
+/* ---------------------------------------------------------------- networks that begin anew */
+static long kept_long(const struct kept *kept, const char *name)
+{
+    for (int i = 0; i < kept->count; i++)
+        if (strcmp(kept->rows[i].name, name) == 0)
+            return *(const long *)kept->rows[i].data;
+    fail_msg("%s: was not kept", name);
+    return 0;
+}
+
+static double furthest(const float *a, const float *b, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, fabs((double)a[i] - b[i]));
+    return most;
+}
+
+/* After 205 and 410 steps: new weights, each time others, optimisers that know nothing; and a state that is complete
+ * between the two. */
+static void test_begin_anew(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"score/0.weight", "critic0/1.weight", "target1/1.weight",
+                                        "average/critic1/0.weight"};
+    struct agent a, b;
+    struct rng rng, other = {0};
+    struct kept before[COUNT(names)] = {0}, middle = {0};
+    int known = 0;
+    rng_seed(&rng, 9, RNG_TEST);
+    agent_create(&a, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 average=0.25");
+    agent_create(&b, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 average=0.25");
+    agent_live(&a, 200, &rng);
+    for (int step = 201; step <= 420; step++) {
+        struct kept kept;
+        agent_live(&a, 1, &rng);
+        a.algo->update(a.self, NULL);
+        agent_keep(&a, &kept);
+        int since = step < 205 ? step - 200 : step < 410 ? step - 204 : step - 409;
+        assert_int_equal(kept_long(&kept, "critic0_adam/t"), since);
+        assert_int_equal(kept_long(&kept, "critic1_adam/t"), since);
+        assert_int_equal(kept_long(&kept, "score_adam/t"), since);
+        if (step != 201 && step != 204 && step != 205 && step != 410) {
+            if (step == 300) {
+                middle = kept;
+                other = rng;
+            } else {
+                arena_free(&kept.arena);
+            }
+            continue;
+        }
+        for (int k = 0; k < known; k++)
+            for (size_t i = 0; i < COUNT(names); i++) {
+                size_t n = 0;
+                const float *now = kept_floats(&kept, names[i], &n), *then = kept_floats(&before[k], names[i], &n);
+                assert_true((furthest(now, then, n) > 0.05) == (step > 204)); /* an update moves it by 0.001 */
+            }
+        before[known++] = kept;
+    }
+    agent_restore(&b, &middle);
+    for (int step = 301; step <= 420; step++) {
+        agent_live(&b, 1, &other);
+        b.algo->update(b.self, NULL);
+    }
+    assert_true(agent_hash(&a) == agent_hash(&b));
+    for (int k = 0; k < known; k++)
+        arena_free(&before[k].arena);
+    arena_free(&middle.arena);
+    agent_free(&a);
+    agent_free(&b);
+}
+
 /* ---------------------------------------------------------------- bounds */
 /* Target critics that have lost all measure: the targets stay within what rewards of 4 at most can add up
  * to. */
@@ -251,7 +323,7 @@ static void test_bound_values(void **state)
         struct rng rng;
         struct kept kept;
         struct log_sink log = {0};
-        size_t n;
+        size_t n = 0;
         rng_seed(&rng, 9, RNG_TEST);
         agent_create(&a, "dqs", "auto", 1, 2, NULL,
                      bound ? SMALL_CLIP "bound_values=true" : SMALL_CLIP "bound_values=false");
@@ -371,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_update_latent), cmocka_unit_test(test_update_box),
         cmocka_unit_test(test_update_clip),   cmocka_unit_test(test_threads),
         cmocka_unit_test(test_averages),      cmocka_unit_test(test_bound_values),
+        cmocka_unit_test(test_begin_anew),
         cmocka_unit_test(test_golden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@ struct dqs {
     struct diffusion_policy policy; /* phi */
     struct net average[3]; /* of phi and theta, over the last updates; with the option of that name */
     struct temperature temperature;
+    long resets, reset_at; /* how often all networks began anew, and after how many updates the last time */
     double reward[2]; /* the least and the largest so far; 0, what comes after an end, among them */
     struct twin_energy energy;
     struct score_options score;
@@ -64,7 +65,7 @@ static void update_averages(struct dqs *q)
 {
     for (int i = 0; averages(q) && i < 3; i++)
         polyak_blend(q->setup.compute, &q->average[i], network(q, i),
-                     fmax(q->o.average, 4 / (4 + (double)q->e.updates)));
+                     fmax(q->o.average, 4 / (4 + (double)(q->e.updates - q->reset_at))));
 }
 
 /* The averages take the place of the networks; once more, and they are back. Before the first update there
@@ -225,9 +226,32 @@ static void bound_targets(struct dqs *q)
         e->y[r] = e->y[r] < low ? low : e->y[r] > high ? high : e->y[r];
 }
 
+static void initialise(struct dqs *q)
+{
+    struct rng init;
+    rng_seed(&init, q->setup.seed, RNG_INIT);
+    init.ticket += (uint64_t)q->resets << 32;
+    twin_initialise(&q->critics, (enum net_init)q->o.init, &init);
+    policy_initialise(&q->policy, &init);
+}
+
+/* [DEV] All networks begin anew after reset_first steps, then after twice as many, and so on; the replay stays. */
+static void begin_anew(struct dqs *q)
+{
+    if (q->o.reset_first == 0 || q->e.steps < q->o.reset_first << q->resets)
+        return;
+    q->resets++;
+    q->reset_at = q->e.updates;
+    initialise(q);
+    for (int i = 0; i < q->critics.count; i++)
+        adam_restart(&q->critics.adam[i]);
+    adam_restart(&q->policy.adam);
+}
+
 static void dqs_update(void *self, struct log_sink *log)
 {
     struct dqs *q = self;
+    begin_anew(q);
     struct experience *e = &q->e;
     const struct compute *compute = q->setup.compute;
     int B = (int)q->o.batch, d = q->setup.act_dim;
@@ -484,10 +508,7 @@ static dqs_status dqs_create(void **self, struct arena *arena, const struct algo
     if (!setup->act_only)
         create_buffers(q, arena);
 
-    struct rng init;
-    rng_seed(&init, setup->seed, RNG_INIT);
-    twin_initialise(&q->critics, (enum net_init)o->init, &init);
-    policy_initialise(&q->policy, &init);
+    initialise(q);
     for (int i = 0; averages(q) && i < 3; i++)
         net_create(&q->average[i], arena, &network(q, i)->spec);
     rng_seed(&q->rng_score, setup->seed, RNG_SCORE);
@@ -528,6 +549,10 @@ static void dqs_visit(void *self, struct visitor *v)
                                        {"rng/temperature", &q->rng_temperature},
                                        {"rng/diagnose", &q->rng_diagnose}};
     experience_visit(&q->e, v, own, 3);
+    if (q->o.reset_first > 0) {
+        visit_long(v, "reset/count", VISIT_LEARN, &q->resets);
+        visit_long(v, "reset/updates", VISIT_LEARN, &q->reset_at);
+    }
     if (q->o.bound_values)
         visit_vector(v, "reward_range", VISIT_LEARN, VISIT_F64, q->reward, 2);
 }

@@ -99,6 +99,8 @@ const struct option dqs_option_table[] = {
     REAL(reward_scale, "1", 1e-9, 1e9, "rewards are multiplied by this before learning", "off"),
     INT(batch, "256", 4, 65536, "minibatch, a multiple of 4", "paper"),
     INT(replay, "250000", 1, 1e9, "transitions kept", "paper"),
+    INT(reset_first, "0", 0, 1e9,
+        "steps after which all networks begin anew from the replay, then after twice as many, ...; 0: never", "off"),
     INT(warmup, "10000", 1, 1e9, "uniformly random steps before learning", "paper"),
     REAL(updates_per_step, "1", 0, 100, "gradient steps per environment step", "paper"),
     /* looking */

@@ -1,6 +1,7 @@
 /* adam: optimiser steps in fixed blocks of parameters on the pool. */
 #include "adam.h"
 #include <math.h>
+#include <string.h>
 
 #define BLOCK 4096
 
@@ -10,6 +11,13 @@ void adam_create(struct adam *adam, struct arena *arena, size_t n, double lr, do
     adam->n = n;
     adam->m = arena_new(arena, float, n);
     adam->v = arena_new(arena, float, n);
+    adam->t = 0;
+}
+
+void adam_restart(struct adam *adam)
+{
+    memset(adam->m, 0, sizeof(float) * adam->n);
+    memset(adam->v, 0, sizeof(float) * adam->n);
     adam->t = 0;
 }
 

@@ -28,6 +28,7 @@ double adam_net(const struct compute *compute, struct adam *adam, struct net *ne
 /* Scales several gradients together, so that their common norm is at most max_norm (0: as they are). Returns
  * the norm they had. */
 double clip_gradients(float *const gradient[], const size_t n[], int parts, double max_norm);
+void adam_restart(struct adam *adam); /* as created */
 void adam_visit(struct adam *adam, struct visitor *visitor, const char *name);
 
 /* target += eta (source - target) */
