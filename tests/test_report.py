@@ -173,13 +173,14 @@ def test_a_preset_is_named_once(tmp_path):
 
 
 def test_what_is_other_than_in_the_paper_is_said(tmp_path):
-    manner = [("action_repeat", "2"), ("updates_per_step", "4"), ("eval_choice", "best"), ("eval_particles", "32"), ("average", "0.0003")]
+    manner = [("action_repeat", "2"), ("updates_per_step", "4"), ("reset_first", "16000"), ("eval_choice", "best"), ("eval_particles", "32"), ("average", "0.0003")]
     make_run(tmp_path / "a", "walker-run", "dqs", 0, {100000: 500}, more=manner)
     make_run(tmp_path / "b", "walker-run", "dqs", 0, {100000: 500}, more=[*manner, ("K", "8")])
     make_run(tmp_path / "c", "walker-run", "sac", 0, {100000: 500}, more=[("updates_per_step", "1")])
     told = dqs("report", tmp_path, "--at", "100k").stdout
     line, = (row for row in told.splitlines() if "other than in the paper" in row)
     assert re.fullmatch(r"- dqs.* and 1 more, other than in the paper: actions held for 2 steps; 4 updates a step; "
+                        r"networks begin anew after 16000, 32000, \.\.\. steps; "
                         r"evaluated by the best of 32 draws from averaged networks", line)
 
 
