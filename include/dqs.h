@@ -202,8 +202,8 @@ void dqs_run_free(dqs_run *run);
 
 /* ---------------------------------------------------------------- agents: you own the loop */
 typedef struct dqs_agent dqs_agent;
-/* To an agent an observation is a step: what a preset says of action_repeat does not apply, and a value set
- * by hand is refused. */
+/* To an agent an observation is a step: what a preset says of action_repeat does not apply (its gamma becomes
+ * that of a step), and a value set by hand is refused. */
 dqs_status dqs_agent_create(dqs_agent **agent, const dqs_config *config, int obs_dim, int act_dim, int n_envs,
                             dqs_error *error);
 dqs_status dqs_agent_act(dqs_agent *agent, const float *obs, int rows, dqs_act_mode mode, float *action,

@@ -334,6 +334,7 @@ static void only_runs_hold_actions(void **state)
     ok(dqs_agent_save(agent, folder("preset.safetensors"), &error), &error);
     ok(dqs_policy_load(&policy, folder("preset.safetensors"), &error), &error);
     assert_int_equal(dqs_policy_action_repeat(policy), 1);
+    assert_string_equal(dqs_config_get(dqs_agent_config(agent), "gamma"), "0.99"); /* two of them make 0.98 */
     dqs_policy_free(policy);
     dqs_agent_free(agent);
     set(config, "action_repeat", "2");

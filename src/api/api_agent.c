@@ -105,15 +105,23 @@ static dqs_status make(struct dqs_agent **out, int obs_dim, int act_dim, int n_e
     return DQS_OK;
 }
 
-/* Whoever owns the loop steps the task, and to the agent an observation is a step. What a preset says of
- * holding actions does not apply, then; what the caller says is a misunderstanding. */
+/* Whoever owns the loop steps the task, and to the agent an observation is a step. What a preset says of holding
+ * actions does not apply, then, and its discount of a held action becomes that of a step; what the caller says
+ * is a misunderstanding. */
 static dqs_status hold_no_actions(struct config *config, dqs_error *error)
 {
     long repeat = config->value.run.action_repeat;
+    const char *gamma = config_get(config, "gamma");
+    double discount;
+    char text[32];
     if (repeat != 1 && config_is_set(config, "action_repeat"))
         return fail(error, DQS_E_OPTION,
                     "action_repeat=%ld: an agent does not step the task; hold its actions in your own loop",
                     repeat);
+    if (repeat != 1 && gamma && number_read(gamma, &discount) && !config_is_set(config, "gamma")) {
+        snprintf(text, sizeof text, "%.3g", pow(discount, 1 / (double)repeat));
+        TRY(config_set(config, "gamma", text, error));
+    }
     return config_set(config, "action_repeat", "1", error);
 }
 
