@@ -126,6 +126,9 @@ int drive_to_end(dqs_run *run, bool json, bool quiet)
     if (status != DQS_OK)
         return complain_error(&error);
     result.evaluation = &live.evaluation;
+    if (progress.updates == 0)
+        fprintf(stderr, "%s: nothing was learned: %ld steps are fewer than the learner collects before its first update "
+                "(warmup, n_steps); try more --steps\n", program_name(), progress.step);
     if (!quiet)
         hints(run, json);
     result_print(&result, json);

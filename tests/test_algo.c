@@ -267,8 +267,8 @@ static void test_begin_anew(void **state)
     struct kept before[COUNT(names)] = {0}, middle = {0};
     int known = 0;
     rng_seed(&rng, 9, RNG_TEST);
-    agent_create(&a, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 average=0.25");
-    agent_create(&b, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 average=0.25");
+    agent_create(&a, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 reset_settle=0 average=0.25");
+    agent_create(&b, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 reset_settle=0 average=0.25");
     agent_live(&a, 200, &rng);
     for (int step = 201; step <= 420; step++) {
         struct kept kept;
@@ -307,6 +307,69 @@ static void test_begin_anew(void **state)
     arena_free(&middle.arena);
     agent_free(&a);
     agent_free(&b);
+}
+
+static void update_after_a_step(struct agent *a, struct rng *rng, struct kept *kept)
+{
+    agent_live(a, 1, rng);
+    a->algo->update(a->self, NULL);
+    agent_keep(a, kept);
+}
+
+/* For so many updates the averages from before are what acts; then, to the bit, those that a learner has who
+ * shows its new networks at once. Nothing else differs, and the state is complete in the meantime. */
+static void test_settle(void **state)
+{
+    (void)state;
+    enum { BEGIN = 205, SETTLE = 20, SAVED = 215 };
+    static const char *const acting = "average/critic1/0.weight", *const coming = "coming/critic1/0.weight",
+                            *const learning = "critic1/0.weight";
+    struct agent patient, hasty, resumed;
+    struct rng rng, other, later = {0};
+    struct kept old = {0}, saved = {0};
+    rng_seed(&rng, 9, RNG_TEST);
+    rng_seed(&other, 9, RNG_TEST);
+    agent_create(&patient, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 reset_settle=20 average=0.25");
+    agent_create(&resumed, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 reset_settle=20 average=0.25");
+    agent_create(&hasty, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 reset_settle=0 average=0.25");
+    agent_live(&patient, 200, &rng);
+    agent_live(&hasty, 200, &other);
+    for (int step = 201; step <= BEGIN + 2 * SETTLE; step++) {
+        struct kept mine, its;
+        size_t n = 0;
+        update_after_a_step(&patient, &rng, &mine);
+        update_after_a_step(&hasty, &other, &its);
+        bool settling = step >= BEGIN && step < BEGIN + SETTLE;
+        const float *shown = kept_floats(&mine, acting, &n), *fresh = kept_floats(&its, acting, &n);
+        size_t bytes = n * sizeof(float);
+        if (settling) {
+            assert_bits("from before", shown, kept_floats(&old, acting, &n), bytes);
+            assert_bits("to come", kept_floats(&mine, coming, &n), fresh, bytes);
+            assert_true(furthest(shown, fresh, n) > 0.05);
+        } else {
+            assert_bits("acting", shown, fresh, bytes);
+        }
+        assert_bits("learning", kept_floats(&mine, learning, &n), kept_floats(&its, learning, &n), bytes);
+        arena_free(&its.arena);
+        if (step == BEGIN - 1)
+            old = mine;
+        else if (step == SAVED) {
+            saved = mine;
+            later = rng;
+        } else
+            arena_free(&mine.arena);
+    }
+    agent_restore(&resumed, &saved);
+    for (int step = SAVED + 1; step <= BEGIN + 2 * SETTLE; step++) {
+        agent_live(&resumed, 1, &later);
+        resumed.algo->update(resumed.self, NULL);
+    }
+    assert_true(agent_hash(&resumed) == agent_hash(&patient));
+    arena_free(&old.arena);
+    arena_free(&saved.arena);
+    agent_free(&patient);
+    agent_free(&resumed);
+    agent_free(&hasty);
 }
 
 /* ---------------------------------------------------------------- bounds */
@@ -443,7 +506,7 @@ int main(void)
         cmocka_unit_test(test_update_latent), cmocka_unit_test(test_update_box),
         cmocka_unit_test(test_update_clip),   cmocka_unit_test(test_threads),
         cmocka_unit_test(test_averages),      cmocka_unit_test(test_bound_values),
-        cmocka_unit_test(test_begin_anew),
+        cmocka_unit_test(test_begin_anew),    cmocka_unit_test(test_settle),
         cmocka_unit_test(test_golden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -322,6 +322,33 @@ static void yaml_file_sets_preset_and_env(void **state)
     config_free(config);
 }
 
+/* Who takes networks from another run does not mean to give them up soon after, unless that is said too. */
+static void networks_that_are_taken_stay(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *reset_first, *then;
+    } cases[] = {{NULL, NULL, "16000"}, {"a-run", NULL, "0"}, {"a-run", "5000", "5000"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct config *config;
+        dqs_error error = {0};
+        assert_int_equal(config_create(&config, "dqs", "cheetah-run", &error), DQS_OK);
+        if (cases[i].source)
+            set(config, "init_from", cases[i].source);
+        if (cases[i].reset_first)
+            set(config, "reset_first", cases[i].reset_first);
+        assert_int_equal(config_complete(config, &error), DQS_OK);
+        assert_string_equal(config_get(config, "reset_first"), cases[i].then);
+        config_free(config);
+    }
+    struct config *other; /* of which there is nothing to say */
+    dqs_error error = {0};
+    assert_int_equal(config_create(&other, "sac", "cheetah-run", &error), DQS_OK);
+    set(other, "init_from", "a-run");
+    assert_int_equal(config_complete(other, &error), DQS_OK);
+    config_free(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +362,7 @@ int main(void)
         cmocka_unit_test(records_keep_to_the_options_they_knew),
         cmocka_unit_test(yaml_errors_name_the_line),
         cmocka_unit_test(yaml_limits),
+        cmocka_unit_test(networks_that_are_taken_stay),
         cmocka_unit_test(yaml_file_sets_preset_and_env),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,6 +319,37 @@ static void a_method_looks_the_same_in_any_company(void **state)
     assert_true(pixels_like(lab, "fig-curves.png", band) < tinted / 10);
 }
 
+/* Methods of one algorithm have its colour and different dashes; alone they have colours of their own. */
+static void variants_keep_the_colour_of_their_algorithm(void **state)
+{
+    struct lab *lab = *state;
+    struct collection collection;
+    struct figure_view view;
+    struct arena arena = {0};
+    dqs_error error = {0};
+    const char *folders[] = {lab->path};
+    put_run(lab, "a", "pendulum", "sac", 0, 100);
+    put_run(lab, "b", "pendulum", "sac", 0, 200);
+    assert_int_equal(file_write_text(inside(lab, "b", "config.yaml"),
+                                     "env: pendulum\nalgo: sac\npreset: paper\nsteps: 2000\nseed: 0\n", &error),
+                     DQS_OK);
+    for (int others = 0; others < 2; others++) {
+        if (others)
+            put_run(lab, "c", "pendulum", "qsm", 0, 150);
+        assert_int_equal(collection_read(&collection, folders, 1, NULL, NULL, &error), DQS_OK);
+        assert_int_equal(figure_view(&view, &arena, &collection, &(struct figure_choice){0}, &error), DQS_OK);
+        const struct chart_look *look[2];
+        for (int m = 0, n = 0; m < collection.n_methods; m++)
+            if (strcmp(collection.methods[m].algo, "sac") == 0 && n < 2)
+                look[n++] = &view.looks[m];
+        bool same = memcmp(&look[0]->color, &look[1]->color, sizeof look[0]->color) == 0;
+        assert_true(same == (others == 1));
+        assert_true(look[0]->dash != look[1]->dash && look[0]->mark != look[1]->mark);
+        collection_free(&collection);
+    }
+    arena_free(&arena);
+}
+
 static void names_that_are_not_there_are_refused(void **state)
 {
     struct lab *lab = *state;
@@ -329,7 +360,8 @@ static void names_that_are_not_there_are_refused(void **state)
     } wrong[] = {{{.tasks = "pendulum,gmm"}, "--tasks", "gmm"},
                  {{.algos = "sac"}, "--algos", "dqs"}, /* says what there is */
                  {{.algos = " , "}, "--algos", "nothing"},
-                 {{.seeds = "one"}, "--seeds", "one"}};
+                 {{.seeds = "one"}, "--seeds", "one"},
+                 {{.seeds = "0,7"}, "--seeds", "seed 7"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         dqs_error error = {0};
         assert_int_equal(draw(lab, &wrong[i].choice, &error), DQS_E_USAGE);
@@ -435,7 +467,7 @@ static void svg_for_a_page_has_ids_of_its_own(void **state)
     char *first, *second;
     put_run(lab, "a", "pendulum", "dqs", 0, 100);
     assert_int_equal(collection_read(&collection, folders, 1, NULL, NULL, &error), DQS_OK);
-    const struct figure_choice choice = {0}, none = {.seeds = "7"};
+    const struct figure_choice choice = {0};
     assert_int_equal(figure_curves_svg(&first, &collection, &choice, "one-", &error), DQS_OK);
     assert_int_equal(figure_curves_svg(&second, &collection, &choice, NULL, &error), DQS_OK);
     assert_non_null(strstr(first, "<svg"));
@@ -446,7 +478,11 @@ static void svg_for_a_page_has_ids_of_its_own(void **state)
         assert_int_equal(strncmp(at, "href=\"#one-", 11), 0);
     free(first);
     free(second);
-    assert_int_equal(figure_curves_svg(&first, &collection, &none, NULL, &error), DQS_OK);
+    collection_free(&collection);
+    assert_int_equal(file_write_text(inside(lab, "a", "evaluations.csv"), "step,episodes,mean_reward\n", &error),
+                     DQS_OK);
+    assert_int_equal(collection_read(&collection, folders, 1, NULL, NULL, &error), DQS_OK);
+    assert_int_equal(figure_curves_svg(&first, &collection, &choice, NULL, &error), DQS_OK);
     assert_null(first); /* nothing to draw */
     collection_free(&collection);
 }
@@ -461,6 +497,7 @@ int main(void)
         cmocka_unit_test(smoothing_is_a_centred_mean),
         cmocka_unit_test(the_interval_of_the_mean_is_the_bootstraps),
         IN_LAB(a_method_looks_the_same_in_any_company),
+        IN_LAB(variants_keep_the_colour_of_their_algorithm),
         IN_LAB(names_that_are_not_there_are_refused),
         IN_LAB(mazes_stand_side_by_side_with_their_numbers),
         IN_LAB(a_damaged_trace_costs_its_own_panel_alone),

@@ -364,6 +364,13 @@ static void longer_run_is_exact(void **state)
     run = resume("longer", 0); /* the new total was recorded */
     assert_int_equal(run->options->steps, 600);
     run_free(run);
+    dqs_error error = {0};
+    assert_int_equal(run_resume(&run, folder("longer"), &fake_algo, NULL, 500, 0, &error), DQS_E_OPTION);
+    assert_null(run); /* fewer than it has made */
+    assert_non_null(strstr(error.message, "600 already"));
+    run = resume("longer", 600);
+    assert_true(run_done(run));
+    run_free(run);
 }
 
 static void threads_do_not_matter(void **state)
@@ -663,6 +670,12 @@ static void folder_in_use_is_refused(void **state)
     run = resume("busy", 0); /* which is still whole */
     assert_true(run_done(run));
     run_free(run);
+    char checkpoint[1200];
+    snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint.safetensors", folder("busy"));
+    assert_int_equal(remove(checkpoint), 0);
+    assert_int_equal(run_create(&other, config, &error), DQS_E_USAGE); /* its results are not written over */
+    assert_non_null(strstr(error.message, "finished run"));
+    assert_true(holds("busy", "evaluations.csv"));
     config_free(config);
 }
 
@@ -702,7 +715,7 @@ static void default_folder(void **state)
     assert_string_equal(run->dir, "runs/gmm/fake/mine-s3");
     run_free(run);
     assert_int_equal(run_resume(&run, "runs/gmm/fake/mine-s3", &fake_algo, NULL, 0, 0, &error), DQS_E_IO);
-    assert_non_null(strstr(error.message, "no checkpoint was saved yet"));
+    assert_non_null(strstr(error.message, "has no checkpoint.safetensors"));
     ok(run_create(&run, config, &error),
        &error); /* nothing was saved, so nothing is lost by starting again */
     run_free(run);

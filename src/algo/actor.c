@@ -24,10 +24,8 @@ void actor_create(struct actor *actor, struct arena *arena, const struct net_spe
 void actor_initialise(struct actor *actor, float out_scale, struct rng *rng)
 {
     net_initialise(&actor->net, NET_UNIFORM, out_scale, rng);
-    if (actor->target.params) {
-        memcpy(actor->target.params, actor->net.params, sizeof(float) * actor->net.count);
-        net_changed(&actor->target);
-    }
+    if (actor->target.params)
+        net_copy(&actor->target, &actor->net);
 }
 
 void actor_forward(const struct compute *compute, struct actor *actor, const float *s, int rows)

@@ -4,6 +4,7 @@
  * action dimensions, K Monte Carlo samples, T temperature, tau diffusion time, h(tau) noise variance.
  * Departures from the printed algorithm are tagged [DEV]; docs/papers/dqs.md gives the reason of each. */
 #include "algo.h"
+#include "averages.h"
 #include "boltzmann_grid.h"
 #include "diffusion_policy.h"
 #include "dqs_options.h"
@@ -18,7 +19,7 @@ struct dqs {
     struct experience e;            /* D, its minibatch, counters */
     struct twin critics;            /* theta, theta bar */
     struct diffusion_policy policy; /* phi */
-    struct net average[3]; /* of phi and theta, over the last updates; with the option of that name */
+    struct averages averages;       /* of phi and theta; with the option `average` */
     struct temperature temperature;
     long resets, reset_at; /* how often all networks began anew, and after how many updates the last time */
     double reward[2]; /* the least and the largest so far; 0, what comes after an end, among them */
@@ -48,37 +49,6 @@ static double draw(struct dqs *q, float *action, const float *s, int rows, doubl
     return policy_act(&q->policy, action, s, rows, &how, rng);
 }
 
-/* ---------------------------------------------------------------- averages */
-static bool averages(const struct dqs *q)
-{
-    return q->o.average > 0 && !q->setup.act_only;
-}
-
-static struct net *network(struct dqs *q, int i)
-{
-    return i == 0 ? &q->policy.score : &q->critics.net[i - 1];
-}
-
-/* [DEV] A fading memory of the last updates, about a quarter of all that were made, 1/average of them at
- * most. */
-static void update_averages(struct dqs *q)
-{
-    for (int i = 0; averages(q) && i < 3; i++)
-        polyak_blend(q->setup.compute, &q->average[i], network(q, i),
-                     fmax(q->o.average, 4 / (4 + (double)(q->e.updates - q->reset_at))));
-}
-
-/* The averages take the place of the networks; once more, and they are back. Before the first update there
- * are none. */
-static void exchange_averages(struct dqs *q)
-{
-    for (int i = 0; averages(q) && q->e.updates > 0 && i < 3; i++) {
-        struct net own = *network(q, i);
-        *network(q, i) = q->average[i];
-        q->average[i] = own;
-    }
-}
-
 /* ---------------------------------------------------------------- act */
 static int eval_particles(const struct dqs_options *o)
 {
@@ -92,6 +62,13 @@ static struct policy_draw acting(const struct dqs *q, dqs_act_mode mode)
                                 .particles = evaluate ? eval_particles(&q->o) : (int)q->o.particles,
                                 .best = evaluate && q->o.eval_choice == DQS_CHOICE_BEST,
                                 .corrector = (int)q->o.corrector};
+}
+
+/* [DEV] What is evaluated are averages of the networks. Before the first update there are none. */
+static void exchange_averages(struct dqs *q)
+{
+    if (q->e.updates > 0)
+        averages_exchange(&q->averages);
 }
 
 static dqs_status dqs_act(void *self, float *action, const float *obs, int rows, dqs_act_mode mode,
@@ -238,7 +215,7 @@ static void initialise(struct dqs *q)
 /* [DEV] All networks begin anew after reset_first steps, then after twice as many, and so on; the replay stays. */
 static void begin_anew(struct dqs *q)
 {
-    if (q->o.reset_first == 0 || q->e.steps < q->o.reset_first << q->resets)
+    if (q->o.reset_first == 0 || q->resets > 32 || q->e.steps < q->o.reset_first << q->resets)
         return;
     q->resets++;
     q->reset_at = q->e.updates;
@@ -288,17 +265,15 @@ static void dqs_update(void *self, struct log_sink *log)
     /* theta bar <- eta theta + (1 - eta) theta bar */
     log_phase(log, "blend");
     twin_blend(compute, &q->critics, q->o.eta);
-    update_averages(q);
+    averages_update(&q->averages, compute, e->updates - q->reset_at, q->reset_at > 0);
 
     log_phase(log, "rest");
     e->updates++;
-    log_add(log, "train/critic_loss", critic_loss);
-    log_add(log, "train/q_mean", mean_q);
+    experience_log(e, log, critic_loss, mean_q);
     log_add(log, "train/corrector_acceptance", accepted);
     log_set(log, "train/ent_coef", q->temperature.T);
     log_set(log, "train/q_spread", q->temperature.spread);
     log_set(log, "train/entropy_per_dim", q->temperature.entropy);
-    log_set(log, "train/n_updates", (double)e->updates);
 }
 
 /* ---------------------------------------------------------------- look */
@@ -368,17 +343,30 @@ static dqs_status dqs_describe(void *self, struct blueprint *b, struct arena *ar
 }
 
 /* ---------------------------------------------------------------- life */
+static struct off_policy_options experience_choice(const struct dqs_options *o)
+{
+    return (struct off_policy_options){.batch = o->batch,
+                                       .replay = o->replay,
+                                       .warmup = o->warmup,
+                                       .n_step = o->n_step,
+                                       .gamma = o->gamma,
+                                       .lr_actor = o->lr_actor,
+                                       .updates_per_step = o->updates_per_step,
+                                       .reward_scale = o->reward_scale,
+                                       .normalise_obs = o->normalise_obs,
+                                       .obs_octaves = o->obs_octaves};
+}
+
 static dqs_status check(const struct dqs_options *o, int act_dim, dqs_error *error)
 {
+    struct off_policy_options shared = experience_choice(o);
+    TRY(experience_check(&shared, error));
     if (act_dim > SCORE_MOST_DIMS)
         return fail(error, DQS_E_UNSUPPORTED, "dqs: %d action dimensions; %d is the most", act_dim,
                     SCORE_MOST_DIMS);
     if (o->critic_width % KERNELS_LANES || o->score_width % KERNELS_LANES)
         return fail(error, DQS_E_OPTION, "critic_width=%ld score_width=%ld: must be multiples of %d",
                     o->critic_width, o->score_width, KERNELS_LANES);
-    if (o->batch % 4)
-        return fail(error, DQS_E_OPTION, "batch=%ld: must be a multiple of 4; try %ld", o->batch,
-                    (o->batch + 3) / 4 * 4);
     if (o->sigma_min >= o->sigma_max)
         return fail(error, DQS_E_OPTION, "sigma_min=%g: must be below sigma_max=%g", o->sigma_min,
                     o->sigma_max);
@@ -448,17 +436,15 @@ static void create_buffers(struct dqs *q, struct arena *arena)
         score_scratch_create(&q->scratch[t], arena, &q->score, d);
 }
 
-static struct off_policy_options experience_choice(const struct dqs_options *o)
+static void create_averages(struct dqs *q, struct arena *arena)
 {
-    return (struct off_policy_options){.batch = o->batch,
-                                       .replay = o->replay,
-                                       .warmup = o->warmup,
-                                       .n_step = o->n_step,
-                                       .gamma = o->gamma,
-                                       .updates_per_step = o->updates_per_step,
-                                       .reward_scale = o->reward_scale,
-                                       .normalise_obs = o->normalise_obs,
-                                       .obs_octaves = o->obs_octaves};
+    static const char *const names[] = {"score/", "critic0/", "critic1/"};
+    struct net *of[] = {&q->policy.score, &q->critics.net[0], &q->critics.net[1]};
+    struct averages_options options = {.rate = q->o.average,
+                                       .act_only = q->setup.act_only,
+                                       .anew = q->o.reset_first > 0,
+                                       .settle = q->o.reset_settle};
+    averages_create(&q->averages, arena, &options, of, names, 3);
 }
 
 static dqs_status dqs_create(void **self, struct arena *arena, const struct algo_setup *setup,
@@ -509,25 +495,12 @@ static dqs_status dqs_create(void **self, struct arena *arena, const struct algo
         create_buffers(q, arena);
 
     initialise(q);
-    for (int i = 0; averages(q) && i < 3; i++)
-        net_create(&q->average[i], arena, &network(q, i)->spec);
+    create_averages(q, arena);
     rng_seed(&q->rng_score, setup->seed, RNG_SCORE);
     rng_seed(&q->rng_temperature, setup->seed, RNG_TEMPERATURE);
     rng_seed(&q->rng_diagnose, setup->seed, RNG_DIAGNOSE);
     *self = q;
     return DQS_OK;
-}
-
-/* What acts is the policy: the averages, where there are any, or what will be the first of them. */
-static void visit_averages(struct dqs *q, struct visitor *v)
-{
-    static const char *const names[] = {"score/", "critic0/", "critic1/"};
-    int mark = visit_enter(v, "average/");
-    for (int i = 0; averages(q) && q->e.updates == 0 && i < 3; i++)
-        memcpy(q->average[i].params, network(q, i)->params, sizeof(float) * q->average[i].count);
-    for (int i = 0; i < 3; i++)
-        net_visit(averages(q) ? &q->average[i] : network(q, i), v, names[i], VISIT_POLICY | VISIT_COURSE);
-    visit_leave(v, mark);
 }
 
 static void dqs_visit(void *self, struct visitor *v)
@@ -540,7 +513,7 @@ static void dqs_visit(void *self, struct visitor *v)
         twin_visit(&q->critics, v, kind, learn);
     }
     if (q->o.average > 0)
-        visit_averages(q, v);
+        averages_visit(&q->averages, v, q->e.updates == 0);
     experience_visit_policy(&q->e, v);
     temperature_visit(&q->temperature, v);
     if (!learn)
@@ -552,6 +525,8 @@ static void dqs_visit(void *self, struct visitor *v)
     if (q->o.reset_first > 0) {
         visit_long(v, "reset/count", VISIT_LEARN, &q->resets);
         visit_long(v, "reset/updates", VISIT_LEARN, &q->reset_at);
+        q->reset_at = q->reset_at < q->e.updates ? q->reset_at : q->e.updates; /* a stranger's file may say more */
+        averages_visit_coming(&q->averages, v);
     }
     if (q->o.bound_values)
         visit_vector(v, "reward_range", VISIT_LEARN, VISIT_F64, q->reward, 2);

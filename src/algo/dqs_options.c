@@ -101,6 +101,8 @@ const struct option dqs_option_table[] = {
     INT(replay, "250000", 1, 1e9, "transitions kept", "paper"),
     INT(reset_first, "0", 0, 1e9,
         "steps after which all networks begin anew from the replay, then after twice as many, ...; 0: never", "off"),
+    INT(reset_settle, "8000", 0, 1e9,
+        "updates for which, then, the averages from before are evaluated (average > 0)", "measured"),
     INT(warmup, "10000", 1, 1e9, "uniformly random steps before learning", "paper"),
     REAL(updates_per_step, "1", 0, 100, "gradient steps per environment step", "paper"),
     /* looking */

@@ -32,7 +32,7 @@ struct dqs_options {
     bool bound_values;
     double gamma, eta, lr_critic, lr_actor, weight_decay, max_grad_norm, huber, updates_per_step,
         reward_scale;
-    long batch, replay, warmup, n_step, policy_delay, reset_first;
+    long batch, replay, warmup, n_step, policy_delay, reset_first, reset_settle;
     /* looking */
     long diag_states, diag_samples;
 };

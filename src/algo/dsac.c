@@ -20,11 +20,7 @@ static double bounded(double x, double most)
 void dsac_target(const struct compute *compute, struct dsac *dsac, struct twin *twin, float *y,
                  const float *reward, const float *discount, const float *x_next, int rows, struct rng *rng)
 {
-    struct net_pass pass[2];
-    for (int i = 0; i < 2; i++)
-        pass[i] =
-            (struct net_pass){&twin->target[i], &twin->target_tape[i], x_next, twin->q[i], NULL, NULL, rows};
-    net_forward(compute, pass, 2);
+    twin_target_forward(compute, twin, x_next, rows, 2);
     compute->k->normals(dsac->z, (size_t)rows, rng->key, rng_ticket(rng), 0);
     for (int r = 0; r < rows; r++) {
         const float *q = twin->q[twin->q[0][2 * r] < twin->q[1][2 * r] ? 0 : 1] + 2 * r;
@@ -56,9 +52,7 @@ double dsac_fit(const struct compute *compute, struct dsac *dsac, struct twin *t
 {
     struct net_pass pass[2];
     double squares = 0, sum = 0;
-    for (int i = 0; i < 2; i++)
-        pass[i] = (struct net_pass){&twin->net[i], &twin->tape[i],     x,   twin->q[i],
-                                    twin->dq[i],   &twin->gradient[i], rows};
+    twin_passes(twin, pass, x, rows);
     net_forward(compute, pass, 2);
     for (int i = 0; i < 2; i++) {
         double spread = 0;

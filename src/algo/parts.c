@@ -78,10 +78,8 @@ void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng)
 {
     for (int i = 0; i < twin->count; i++) {
         net_initialise(&twin->net[i], init, 1, rng);
-        if (twin->target[i].params) {
-            memcpy(twin->target[i].params, twin->net[i].params, sizeof(float) * twin->net[i].count);
-            net_changed(&twin->target[i]);
-        }
+        if (twin->target[i].params)
+            net_copy(&twin->target[i], &twin->net[i]);
     }
 }
 
@@ -91,15 +89,20 @@ static int asked(const struct twin *twin, enum twin_combine combine)
     return combine == TWIN_FIRST ? 1 : twin->count;
 }
 
-void twin_target_value(const struct compute *compute, struct twin *twin, float *v, const float *x_next,
-                       int rows, enum twin_combine combine)
+void twin_target_forward(const struct compute *compute, struct twin *twin, const float *x_next, int rows, int n)
 {
     struct net_pass pass[2];
-    int n = asked(twin, combine);
     for (int i = 0; i < n; i++)
         pass[i] =
             (struct net_pass){&twin->target[i], &twin->target_tape[i], x_next, twin->q[i], NULL, NULL, rows};
     net_forward(compute, pass, n);
+}
+
+void twin_target_value(const struct compute *compute, struct twin *twin, float *v, const float *x_next,
+                       int rows, enum twin_combine combine)
+{
+    int n = asked(twin, combine);
+    twin_target_forward(compute, twin, x_next, rows, n);
     for (int r = 0; r < rows; r++) {
         float a = twin->q[0][r], b = twin->q[n - 1][r];
         v[r] = combine == TWIN_MEAN ? 0.5f * (a + b) : fminf(a, b);
@@ -119,7 +122,7 @@ void td_target(const struct compute *compute, struct twin *twin, float *y, const
     bootstrap(y, reward, discount, y, rows);
 }
 
-static void passes_of(struct twin *twin, struct net_pass pass[2], const float *x, int rows)
+void twin_passes(struct twin *twin, struct net_pass pass[2], const float *x, int rows)
 {
     for (int i = 0; i < twin->count; i++)
         pass[i] = (struct net_pass){&twin->net[i], &twin->tape[i],     x,   twin->q[i],
@@ -144,7 +147,7 @@ double twin_fit(const struct compute *compute, struct twin *twin, const float *x
     struct net_pass pass[2];
     double squares = 0, sum = 0;
     int n = twin->count;
-    passes_of(twin, pass, x, rows);
+    twin_passes(twin, pass, x, rows);
     net_forward(compute, pass, n);
     for (int i = 0; i < n; i++)
         for (int r = 0; r < rows; r++) {
@@ -176,7 +179,7 @@ double twin_action_gradient(const struct compute *compute, struct twin *twin, fl
     double sum = 0;
     int n = asked(twin, combine), first = twin->net[0].spec.in - act_dim, out = twin->net[0].spec.out;
     float share = n > 1 && combine == TWIN_MEAN ? 0.5f : 1;
-    passes_of(twin, pass, x, rows);
+    twin_passes(twin, pass, x, rows);
     net_forward(compute, pass, n);
     for (int i = 0; i < n; i++) {
         int own = twin_rows(twin->own[i], twin->q, out, rows, i, n == 1 || share < 1);

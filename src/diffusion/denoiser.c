@@ -244,10 +244,8 @@ void denoiser_create(struct denoiser *d, struct arena *arena, const struct denoi
 void denoiser_initialise(struct denoiser *d, enum net_init init, struct rng *rng)
 {
     net_initialise(&d->net, init, 1, rng);
-    if (d->target.params) {
-        memcpy(d->target.params, d->net.params, sizeof *d->net.params * d->net.count);
-        net_changed(&d->target);
-    }
+    if (d->target.params)
+        net_copy(&d->target, &d->net);
 }
 
 void denoiser_visit(struct denoiser *d, struct visitor *visitor)

@@ -125,6 +125,8 @@ enum chart_align { CHART_LEFT, CHART_CENTRE, CHART_RIGHT };
 double chart_text(cairo_t *c, double x, double y, const char *text, double size, struct chart_color color,
                   enum chart_align align, int flags);
 double chart_text_width(cairo_t *c, const char *text, double size, int flags);
+/* What is to be known of a figure, centred below it: one line, in smaller letters where it is long. */
+void chart_footnote(cairo_t *c, double width, double y, const char *text);
 
 enum chart_key_kind { CHART_KEY_LINE, CHART_KEY_BAND, CHART_KEY_DOT };
 struct chart_key {

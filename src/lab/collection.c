@@ -265,7 +265,7 @@ static dqs_status read_evaluations(struct collection_run *run, struct arena *are
     struct plot_table *t = &run->evaluations;
     TRY(check_regular(run->path, "evaluations.csv", TABLE_LIMIT, &there, error));
     TRY(plot_table_read(t, arena, run->path, "evaluations.csv", error));
-    if (t->rows > 0 && (!plot_column(t, "step") || !plot_column(t, "mean_reward")))
+    if (t->columns > 0 && (!plot_column(t, "step") || !plot_column(t, "mean_reward")))
         return fail(error, DQS_E_FORMAT, "%s/evaluations.csv: has no column %s", run->path,
                     plot_column(t, "step") ? "mean_reward" : "step");
     run->reached = (long)last_step(plot_column(t, "step"), t->rows);
@@ -308,7 +308,10 @@ static dqs_status read_run(struct collection_run *run, struct arena *arena, cons
     TRY(read_options(run, arena, error));
     TRY(read_evaluations(run, arena, error));
     TRY(read_times(run, arena, error));
-    return check_regular(folder, "DONE", TABLE_LIMIT, &run->done, error);
+    TRY(check_regular(folder, "DONE", TABLE_LIMIT, &run->done, error));
+    if (run->done && run->evaluations.rows == 0)
+        return fail(error, DQS_E_FORMAT, "%s: is finished, but its evaluations.csv is missing or empty", folder);
+    return DQS_OK;
 }
 
 static void read_runs(struct collection *collection, struct walk *walk)

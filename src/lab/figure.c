@@ -88,13 +88,20 @@ static dqs_status choose(const struct chooser *chooser, const char *list, int *c
     return *n > 0 ? DQS_OK : fail(error, DQS_E_USAGE, "%s: names nothing", chooser->flag);
 }
 
-static dqs_status check_seeds(const char *list, dqs_error *error)
+static dqs_status check_seeds(const struct collection *c, const char *list, dqs_error *error)
 {
     char name[32];
     long seed;
-    while (list && next_name(&list, name, sizeof name))
+    while (list && next_name(&list, name, sizeof name)) {
         if (!number_read_long(name, &seed))
             return fail(error, DQS_E_USAGE, "--seeds: '%s' is not a whole number", name);
+        bool there = false;
+        for (int i = 0; i < c->n_runs; i++)
+            there = there || c->runs[i].seed == seed;
+        if (!there)
+            return fail(error, DQS_E_USAGE, "--seeds: no run with seed %ld is there; the first has %ld", seed,
+                        c->runs[0].seed);
+    }
     return DQS_OK;
 }
 
@@ -122,20 +129,30 @@ static int rank_of(const char *algo)
     return -1;
 }
 
-/* The first method of an algorithm has the algorithm's own look, in whatever company; the others take what no
- * algorithm of the collection has. */
+/* How many methods before this one are of its algorithm. */
+static int variant_of(const struct collection *c, int method)
+{
+    int before = 0;
+    for (int i = 0; i < method; i++)
+        before += strcmp(c->methods[i].algo, c->methods[method].algo) == 0;
+    return before;
+}
+
+/* The first method of an algorithm has the algorithm's own look, in whatever company; the others have its
+ * colour with other dashes and marks, or, where all are of one algorithm, colours of their own. */
 static void give_looks(struct figure_view *view, struct arena *arena)
 {
     const struct collection *c = view->collection;
-    int n = c->n_methods, most = n;
-    for (; dqs_algo_name(most - n, NULL); most++)
-        continue;
+    int n = c->n_methods, firsts = 0;
     int *look = arena_new(arena, int, n);
-    bool *used = arena_new(arena, bool, most + n);
+    bool *used = arena_new(arena, bool, CHART_LOOKS * (n + 1) + n);
+    for (int i = 0; i < n; i++)
+        firsts += variant_of(c, i) == 0;
     for (int i = 0; i < n; i++) {
-        int rank = rank_of(c->methods[i].algo);
-        look[i] = rank >= 0 && !used[rank] ? rank : -1;
-        if (look[i] >= 0)
+        int rank = rank_of(c->methods[i].algo), variant = variant_of(c, i);
+        bool own = rank >= 0 && rank < CHART_LOOKS && (variant == 0 || firsts > 1);
+        look[i] = own ? rank + CHART_LOOKS * variant : -1;
+        if (own)
             used[look[i]] = true;
     }
     for (int i = 0, free = 0; i < n; i++) {
@@ -159,7 +176,7 @@ dqs_status figure_view(struct figure_view *view, struct arena *arena, const stru
     view->methods = arena_new(arena, int, collection->n_methods);
     TRY(choose(&by_task, choice->tasks, view->tasks, &view->n_tasks, error));
     TRY(choose(&by_method, choice->algos, view->methods, &view->n_methods, error));
-    TRY(check_seeds(choice->seeds, error));
+    TRY(check_seeds(collection, choice->seeds, error));
     give_looks(view, arena);
     return DQS_OK;
 }
@@ -202,8 +219,8 @@ static dqs_status draw_figures(const struct collection *collection, const struct
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         TRY(figures[i](&view, context, error));
     if (context->target->report->count == 0)
-        return fail(error, DQS_E_IO, "%s: nothing to draw yet, no evaluation is recorded; try again later",
-                    context->target->folder);
+        return fail(error, DQS_E_IO, "%s: nothing to draw yet, none of its runs has an evaluation; try again later",
+                    collection->runs[0].path);
     return DQS_OK;
 }
 

@@ -228,7 +228,7 @@ static void draw_grid(cairo_t *c, double width, double height, const void *conte
     }
     const struct chart_box legend = {12, area.y + area.height + BOTTOM, width - 24, 0};
     chart_look_legend(c, legend, g->keys, g->n_keys, true);
-    chart_text(c, width / 2, height - 8, g->note, 7.5, chart_ink(0.6), CHART_CENTRE, 0);
+    chart_footnote(c, width, height - 8, g->note);
 }
 
 /* ---------------------------------------------------------------- all of it */

@@ -108,7 +108,7 @@ static void draw_figure(cairo_t *c, double width, double height, const void *con
     if (g->maps > 0)
         chart_color_bar(c, (struct chart_box){width - BAR + 8, TOP + row * (SIDE + GAP_Y), 9, SIDE},
                         g->values, NULL);
-    chart_text(c, width / 2, height - 8, g->note, 7.5, chart_ink(0.6), CHART_CENTRE, 0);
+    chart_footnote(c, width, height - 8, g->note);
 }
 
 /* ---------------------------------------------------------------- data */

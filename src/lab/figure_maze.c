@@ -154,8 +154,8 @@ static void draw_mazes(cairo_t *c, double width, double height, const void *cont
     }
     double second = g->more[0] ? SECOND_LINE : 0;
     draw_legend(c, width, height - 27 - second, g->odd);
-    chart_text(c, width / 2, height - 8 - second, g->note, 7.5, chart_ink(0.6), CHART_CENTRE, 0);
-    chart_text(c, width / 2, height - 8, g->more, 7.5, chart_ink(0.6), CHART_CENTRE, 0);
+    chart_footnote(c, width, height - 8 - second, g->note);
+    chart_footnote(c, width, height - 8, g->more);
 }
 
 /* ---------------------------------------------------------------- data */

@@ -21,7 +21,18 @@ double paper_steps_ratio(const struct collection_run *run)
                           collection_option(run, "action_repeat"));
 }
 
+long paper_steps_whole(double steps, long rollout)
+{
+    long least = (long)ceil(steps);
+    return (least + rollout - 1) / rollout * rollout;
+}
+
 long paper_steps(const struct collection_run *run, long budget)
 {
-    return lround((double)budget * paper_steps_ratio(run));
+    long stride = collection_stride(run), rollout = 1;
+    const char *length = collection_option(run, "n_steps");
+    bool on_policy = strcmp(run->algo, "ppo") == 0 && length && number_read_long(length, &rollout);
+    if (!on_policy || rollout < 1 || rollout > 1000000000L / stride)
+        return lround((double)budget * paper_steps_ratio(run));
+    return paper_steps_whole((double)budget * paper_steps_ratio(run), rollout * stride);
 }

@@ -169,8 +169,7 @@ static dqs_status scale_steps(struct pairs *p, const struct request_view *v, str
         return put_number(p, "steps", v->steps, error);
     if (length && number_read_long(length, &rollout) && rollout > 0)
         rollout *= config->value.run.n_envs * config->value.run.action_repeat;
-    long steps = (long)ceil((double)v->steps * ratio);
-    TRY(put_number(p, "steps", (steps + rollout - 1) / rollout * rollout, error));
+    TRY(put_number(p, "steps", paper_steps_whole((double)v->steps * ratio, rollout), error));
     TRY(put_number(p, "stop_updates", 0, error)); /* the steps say it */
     return put_number(p, "eval_every", lround((double)every * ratio), error);
 }

@@ -41,6 +41,11 @@ static void take_run(struct reproduction *r, struct sampled *s, const struct col
         s->samples = cloud.n;
         s->mmd[s->n] = cloud.metrics.mmd;
         s->modes[s->n++] = cloud.metrics.modes;
+    } else if (collection_finished(run) && data.trace.episodes == 0 && r->warn) {
+        char line[1200];
+        snprintf(line, sizeof line, "%.900s: has no trace.safetensors, and so no samples; `dqs eval` makes one",
+                 run->path);
+        r->warn(r->user, line);
     }
     plot_data_free(&data);
 }

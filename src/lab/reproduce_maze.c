@@ -57,6 +57,13 @@ static const struct claim {
 
 /* ---------------------------------------------------------------- data */
 
+static void count_shares(struct shares *s)
+{
+    s->goals = (s->top_left >= REACHED) + (s->bottom_right >= REACHED);
+    s->paths = (s->by_top >= REACHED) + (s->by_left >= REACHED);
+    s->smaller = fmin(s->top_left, s->bottom_right) / (s->top_left + s->bottom_right);
+}
+
 static struct shares shares_of(const struct walks *w)
 {
     double n = w->n;
@@ -64,13 +71,37 @@ static struct shares shares_of(const struct walks *w)
                        .by_left = w->counts[WALK_BY_LEFT] / n,
                        .bottom_right = w->counts[WALK_BOTTOM_RIGHT] / n};
     s.top_left = s.by_top + s.by_left + w->counts[WALK_TOP_LEFT] / n;
-    s.goals = (s.top_left >= REACHED) + (s.bottom_right >= REACHED);
-    s.paths = (s.by_top >= REACHED) + (s.by_left >= REACHED);
-    s.smaller = fmin(s.top_left, s.bottom_right) / (s.top_left + s.bottom_right);
+    count_shares(&s);
     return s;
 }
 
-/* False if the run has no trace (yet), or one that is damaged or of another task: then with a warning. */
+/* The numbers of the last evaluation, for runs of which no trace was kept. */
+static bool shares_told(const struct collection_run *run, struct shares *s)
+{
+    const struct plot_table *t = &run->evaluations;
+    const double *episodes = plot_column(t, "episodes"), *step = plot_column(t, "step");
+    const struct {
+        const char *column;
+        double *share;
+    } told[] = {{"goal_top_left", &s->top_left},
+                {"goal_bottom_right", &s->bottom_right},
+                {"path_top", &s->by_top},
+                {"path_left", &s->by_left}};
+    int last = t->rows - 1;
+    if (last < 0 || !episodes || !(episodes[last] > 0) || !(step[last] >= 0 && step[last] < 9e15))
+        return false;
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        const double *count = plot_column(t, told[i].column);
+        if (!count || !(count[last] >= 0 && count[last] <= episodes[last]))
+            return false;
+        *told[i].share = count[last] / episodes[last];
+    }
+    s->step = (long)step[last];
+    count_shares(s);
+    return true;
+}
+
+/* False if there is nothing (yet), or a trace that is damaged or of another task: then with a warning. */
 static bool take(struct reproduction *r, const struct collection_run *run, const struct maze_layout *layout,
                  struct shares *shares)
 {
@@ -83,7 +114,7 @@ static bool take(struct reproduction *r, const struct collection_run *run, const
             shares->step = 0;
     }
     plot_data_free(&data);
-    return there;
+    return there || (data.trace.episodes == 0 && shares_told(run, shares));
 }
 
 /* ---------------------------------------------------------------- words */

@@ -266,6 +266,8 @@ static dqs_status run_config(struct config **config, const struct sweep_run *run
     snprintf(seed, sizeof seed, "%ld", run->seed);
     if (status == DQS_OK)
         status = config_set(*config, "seed", seed, error);
+    if (status == DQS_OK)
+        status = config_complete(*config, error);
     if (status != DQS_OK) {
         config_free(*config);
         *config = NULL;

@@ -53,6 +53,12 @@ void net_changed(struct net *net)
     net->packs->weight_by = net->packs->transposed_by = NULL;
 }
 
+void net_copy(struct net *to, const struct net *from)
+{
+    memcpy(to->params, from->params, sizeof(float) * from->count);
+    net_changed(to);
+}
+
 struct pack_jobs {
     const struct kernels *k;
     int n;

@@ -59,7 +59,8 @@ float *net_weight(const struct net *net, int layer); /* layer = hidden: the outp
 float *net_bias(const struct net *net, int layer);
 void net_visit(struct net *net, struct visitor *visitor, const char *name, enum visit_kind kind);
 
-/* Whoever writes params says so; net_initialise and net_visit, which may have loaded them, do it
+void net_copy(struct net *to, const struct net *from); /* of the same spec */
+/* Whoever writes params says so; net_initialise, net_copy and net_visit, which may have loaded them, do it
  * themselves. */
 void net_changed(struct net *net);
 /* Before net_rest on more than NET_FEW rows and, with `backward`, before net_back; not inside a tile. */

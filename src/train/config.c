@@ -453,6 +453,14 @@ bool config_is_set(const struct config *config, const char *key)
     return row >= 0 && config->is_set[row];
 }
 
+dqs_status config_complete(struct config *config, dqs_error *error)
+{
+    bool takes = config->value.run.init_from[0] != 0;
+    if (!takes || row_of(config, "reset_first") < 0 || config_is_set(config, "reset_first"))
+        return DQS_OK;
+    return config_set(config, "reset_first", "0", error);
+}
+
 bool config_describe(const struct config *config, int index, dqs_option_info *info)
 {
     void *options, *standard;

@@ -63,6 +63,9 @@ dqs_status config_set(struct config *config, const char *key, const char *value,
 /* Also knows `env`, `algo` and `preset`. NULL if there is no such key; valid until the next set. */
 const char *config_get(const struct config *config, const char *key);
 bool config_is_set(const struct config *config, const char *key); /* by hand or by a file, not by a preset */
+/* What follows from what was set: networks that are taken from another run do not begin anew soon after, unless
+ * that was asked for too. */
+dqs_status config_complete(struct config *config, dqs_error *error);
 bool config_describe(const struct config *config, int index, dqs_option_info *info);
 /* Can config.yaml hold it: UTF-8 without control characters, line separators and byte order marks? */
 bool config_is_text(const char *text);

@@ -323,6 +323,10 @@ static dqs_status enter_folder(struct run *run, dqs_error *error)
                     "%.200s: already holds a run; go on with `dqs resume %.200s`, or choose another "
                     "folder with --out",
                     run->dir, run->dir);
+    run_path(run, path, "DONE");
+    if (file_exists(path))
+        return fail(error, DQS_E_USAGE,
+                    "%.200s: holds the results of a finished run; choose another folder with --out", run->dir);
     return DQS_OK;
 }
 
@@ -368,7 +372,11 @@ dqs_status run_create(struct run **out, const struct config *config, dqs_error *
     struct run *run = NULL;
     *out = NULL;
     TRY(config_clone(&own, config, error));
-    dqs_status status = build(&run, own, error);
+    dqs_status status = config_complete(own, error);
+    if (status == DQS_OK)
+        status = build(&run, own, error);
+    else
+        config_free(own);
     if (status == DQS_OK)
         status = start(run, error);
     return hand_over(out, run, status);
@@ -415,7 +423,9 @@ static dqs_status load_state(struct run *run, struct metrics_rows *rows, dqs_err
     struct safetensors file;
     run_path(run, path, "checkpoint.safetensors");
     if (!file_exists(path))
-        return fail(error, DQS_E_IO, "%.300s: no checkpoint was saved yet; start again with `dqs train`",
+        return fail(error, DQS_E_IO,
+                    "%.300s: has no checkpoint.safetensors, which is saved every checkpoint_every steps; start "
+                    "anew with `dqs train`",
                     run->dir);
     TRY(safetensors_open(path, &file, error));
     dqs_status status = checkpoint_restore(&file, path, run->parts, CHECKPOINT_ALL, error);
@@ -445,6 +455,10 @@ static dqs_status reopen(struct run *run, bool longer, dqs_error *error)
     struct metrics_rows rows;
     run_path(run, done, "DONE");
     TRY(load_state(run, &rows, error));
+    const struct run_options *o = run->options; /* the last of its actions may have gone a little further */
+    if (longer && run->count.step >= o->steps + o->n_envs * o->action_repeat)
+        return fail(error, DQS_E_OPTION, "steps=%ld: %.300s has made %ld already; ask for more", o->steps, run->dir,
+                    run->count.step);
     TRY(metrics_open(&run->metrics, run->dir, run->count.step, error));
     start_clock(run);
     if (!file_exists(done)) /* ended between the checkpoint and DONE: the last evaluation comes again */
