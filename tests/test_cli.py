@@ -433,6 +433,19 @@ def test_plot_names_the_files_it_wrote(copy, tmp_path):
     assert [Path(f).parent for f in only_json(result)] == [tmp_path / "pictures"] * len(files)
 
 
+def test_choices_that_a_single_run_does_not_have_are_refused(copy):
+    for words in (["--seeds", "9"], ["--tasks", "gmm"], ["--smooth", "3"]):
+        assert "--together" in complaint(dqs("plot", copy, *words), 2)
+
+
+def test_a_run_that_made_no_update_says_so(tmp_path):
+    words = ["train", "pendulum", "--algo", "sac", "--preset", "quick", "--set", "final_episodes=1", "--quiet"]
+    early = dqs(*words, "--steps", 200, "--set", "warmup=300", "--out", tmp_path / "early")
+    assert early.returncode == 0 and "nothing was learned" in early.stderr and "warmup" in early.stderr
+    later = dqs(*words, "--steps", 200, "--set", "warmup=190", "--out", tmp_path / "later")
+    assert later.returncode == 0 and later.stderr == ""
+
+
 # ---------------------------------------------------------------- terminals
 
 def on_terminal(args, columns=80, stop_when=None, **env):

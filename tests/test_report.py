@@ -224,6 +224,13 @@ def test_budgets(study, tmp_path):
     # A task without the usual budgets is told at the end of its runs.
     make_run(tmp_path / "a", "gmm", "dqs", 0, {10000: -3.0, 20000: -2.0}, steps=20000)
     assert cells(dqs("report", tmp_path).stdout, "Returns at the end of the runs", "gmm")[1:] == ["20000", "-2.00 (1)"]
+    # Who ended before the others are told of is named, with what would show it.
+    for algo in ("sac", "td3"):
+        make_run(tmp_path / algo, "gmm", algo, 0, {10000: -4.0}, steps=10000)
+    text = dqs("report", tmp_path).stdout
+    assert "not in these tables: on gmm, sac, td3, of 10000 steps; --at 10000 shows them" in text
+    assert "sac" in dqs("report", tmp_path, "--at", "10000").stdout.split("## ")[1]
+    assert "not in these" not in dqs("report", top).stdout
 
 
 def test_methods_with_other_tasks_are_compared_on_the_common_ones(tmp_path):
@@ -380,6 +387,22 @@ def test_a_damaged_run_costs_one_line(study, tmp_path):
     assert result.stderr.count("\n") == 1 and str(victim) in result.stderr
     assert "(5)" in cells(result.stdout, "Returns at 100k steps", "cheetah-run")[1]
     assert f"passed over: {victim}" in result.stdout.replace("\\", "")
+    # A finished run has evaluations, whatever its file says; one that goes on may have none yet.
+    for text in ("", "garbage\n", "step,episodes,mean_reward\n"):
+        victim.write_text(text)
+        (victim.parent / "DONE").write_text("steps: 250000\n")
+        result = dqs("report", tmp_path / "copy")
+        assert result.stderr.count("\n") == 1 and str(victim.parent) in result.stderr and "evaluations.csv" in result.stderr
+        assert "(5)" in cells(result.stdout, "Returns at 100k steps", "cheetah-run")[1]
+    (victim.parent / "DONE").unlink()
+    assert dqs("report", tmp_path / "copy").stderr == ""
+
+
+def test_a_folder_named_twice_is_read_once(study):
+    top, _ = study
+    once = dqs("report", top)
+    twice = dqs("report", top, top, top / TASKS[0])
+    assert twice.stderr == "" and twice.stdout.split("\n")[2:] == once.stdout.split("\n")[2:]
 
 
 def test_the_committed_results_can_be_reported():

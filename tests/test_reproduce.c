@@ -180,6 +180,13 @@ static void steps_of_the_paper_are_updates_for_ppo(void **state)
     const struct collection_option options[] = {{"batch", "64"}, {"epochs", "10"}};
     const struct collection_run run = {.algo = "ppo", .n_options = 2, .options = options};
     assert_int_equal(paper_steps(&run, 100000), 640000);
+    /* Updates come a rollout at a time: the 100 000th is in the one that ends after 313 x 2048 steps. */
+    const struct collection_option whole[] = {{"batch", "64"}, {"epochs", "10"}, {"n_steps", "2048"}};
+    const struct collection_run rolls = {.algo = "ppo", .n_options = 3, .options = whole};
+    assert_int_equal(paper_steps(&rolls, 100000), 641024);
+    assert_int_equal(paper_steps(&rolls, 320), 2048);
+    const struct collection_run off = {.algo = "td3", .n_options = 3, .options = whole};
+    assert_int_equal(paper_steps(&off, 100000), 100000);
 }
 
 /* ---------------------------------------------------------------- the exact walk */

@@ -313,6 +313,20 @@ def test_mazes_are_judged_by_goals_and_ways(tmp_path):
     assert [(r["goal_top_left"], r["goal_bottom_right"]) for r in goals if r["method"] == "dqs"] == [("60", "38")] * 3
 
 
+def test_a_maze_whose_trace_was_not_kept_is_judged_by_its_evaluation(tmp_path):
+    for algo, numbers in (("dqs", (60, 38, 30, 30)), ("sac", (2, 98, 2, 0))):
+        folder = tmp_path / "runs" / algo
+        make_run(folder, "maze-small", algo, 0, {30000: 1}, steps=30000)
+        (folder / "evaluations.csv").write_text(
+            "step,episodes,mean_reward,goal_top_left,goal_bottom_right,path_top,path_left\n"
+            "15000,20,1,0,0,0,0\n30000,100,1," + ",".join(map(str, numbers)) + "\n")
+    result = dqs("reproduce", "fig-maze", "--from", tmp_path / "runs", "--out", tmp_path / "out", "--json")
+    assert result.returncode == 0, result.stderr
+    verdicts = {v["method"]: v["verdict"] for v in only_json(result)["items"][0]["verdicts"]}
+    assert verdicts == {"dqs": "reproduced (1 seed)", "sac": "reproduced (1 seed)"}
+    assert "| DQS | default | 0 | 30000 | 60 | 38 | 30 | 30 | 2 | 2 |" in (tmp_path / "out/fig-maze/fig-maze.md").read_text()
+
+
 def test_few_steps_and_damaged_traces(tmp_path):
     make_maze(tmp_path / "runs", "dqs", 0, step=29999, top=50, left=50)
     make_maze(tmp_path / "runs", "sac", 0, top=100)

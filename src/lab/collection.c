@@ -332,6 +332,18 @@ static void read_runs(struct collection *collection, struct walk *walk)
 
 /* ---------------------------------------------------------------- all of it */
 
+/* A folder that was named twice, or lies in another that was named too, is read once. */
+static void names_unique(struct names *names)
+{
+    int kept = 0;
+    for (int i = 0; i < names->count; i++)
+        if (kept > 0 && strcmp(names->list[kept - 1], names->list[i]) == 0)
+            free(names->list[i]);
+        else
+            names->list[kept++] = names->list[i];
+    names->count = kept;
+}
+
 static dqs_status no_runs(const char *folder, int left_out, dqs_error *error)
 {
     if (left_out)
@@ -352,6 +364,7 @@ dqs_status collection_read(struct collection *collection, const char *const *fol
         status = walk_start(&walk, folders[i], error);
     if (status == DQS_OK && walk.runs.count > 0) {
         qsort(walk.runs.list, (size_t)walk.runs.count, sizeof *walk.runs.list, compare_names);
+        names_unique(&walk.runs);
         read_runs(collection, &walk);
     }
     names_free(&walk.runs);

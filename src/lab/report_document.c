@@ -191,9 +191,45 @@ static void add_returns(struct document *d, const struct report *report, const s
         d, count_shown(report, budget) + (budget->steps == 0 ? 2 : 1), 1,
         "Mean episode return \u00b1 standard deviation over seeds, in parentheses the number of seeds; "
         "%s; evaluations of %s episodes. Bold: the highest mean of the row; underlined: not below it "
-        "by more than its standard deviation.",
+        "by more than the standard deviation of the highest.",
         presets, episodes);
     add_grid(d, report, budget, put_return);
+}
+
+/* How far the runs of a method got on a task that is in none of the tables; 0: it is in one, or has no runs. */
+static long left_out_at(const struct report *report, int task, int method)
+{
+    const struct collection_cell *cell = collection_cell(report->collection, task, method);
+    long reached = 0;
+    for (int i = 0; i < cell->count; i++)
+        if (cell->runs[i]->evaluations.rows > 0 && cell->runs[i]->reached > reached)
+            reached = cell->runs[i]->reached;
+    for (int b = 0; b < report->n_budgets; b++)
+        if (report_cell(report, &report->budgets[b], task, method)->n > 0)
+            return 0;
+    return reached;
+}
+
+/* Those of one length in a line. */
+static void add_left_out(struct document *d, const struct report *report)
+{
+    const struct collection *c = report->collection;
+    for (int t = 0; t < c->n_tasks; t++)
+        for (int m = 0; m < c->n_methods; m++) {
+            long at = left_out_at(report, t, m);
+            char names[300] = "";
+            size_t used = 0;
+            bool told = false;
+            for (int k = 0; k < m; k++)
+                told = told || left_out_at(report, t, k) == at;
+            for (int k = m; k < c->n_methods && used < sizeof names; k++)
+                if (left_out_at(report, t, k) == at)
+                    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", k > m ? ", " : "",
+                                             c->methods[k].label);
+            if (at > 0 && !told)
+                document_item(d, "not in these tables: on %s, %s, of %ld steps; --at %ld shows them", c->tasks[t],
+                              names, at, at);
+        }
 }
 
 static void put_per_hour(struct document *d, const struct report_cell *cell)
@@ -468,6 +504,7 @@ dqs_status report_document(struct document *document, const struct report *repor
     document_heading(document, 1, "%s", words->title);
     for (int b = 0; b < report->n_budgets; b++)
         add_returns(document, report, &report->budgets[b]);
+    add_left_out(document, report);
     if (figures) {
         const struct figure_choice choice = {.tasks = NULL};
         char *svg;

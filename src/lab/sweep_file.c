@@ -117,6 +117,13 @@ static dqs_status count_seeds(struct sweep_spec *spec, struct sweep_axis *axis, 
     return spread_range(spec, axis, &spread, error);
 }
 
+/* 0.001 and 1e-3 would be one run made twice. */
+static bool same_value(const char *a, const char *b)
+{
+    double x, y;
+    return !strcmp(a, b) || (number_read(a, &x) && number_read(b, &y) && x == y);
+}
+
 static dqs_status finish_axis(struct sweep_spec *spec, struct sweep_axis *axis, dqs_error *error)
 {
     bool spread = false;
@@ -129,7 +136,7 @@ static dqs_status finish_axis(struct sweep_spec *spec, struct sweep_axis *axis, 
     for (int i = 0; i < axis->count; i++)
         for (int k = 0; k < i && axis->count <= 1000;
              k++) /* longer lists come from ranges, or are found by folder */
-            if (!strcmp(axis->values[i], axis->values[k]))
+            if (same_value(axis->values[i], axis->values[k]))
                 return fail(error, DQS_E_FORMAT, "%s: %.60s stands there twice; keep one", axis->key,
                             axis->values[i]);
     return DQS_OK;

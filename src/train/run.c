@@ -401,6 +401,9 @@ static dqs_status load_config(struct config **config, const char *dir, const str
     char path[RUN_PATH_SIZE], *text;
     size_t size;
     snprintf(path, sizeof path, "%.*s/config.yaml", RUN_PATH_SIZE - 64, dir);
+    if (!file_exists(path))
+        return fail(error, DQS_E_IO,
+                    "%.300s: not a run folder, it has no config.yaml; try the folder that `dqs train` printed", dir);
     TRY(file_read(path, &text, &size, error));
     dqs_status status = config_from_yaml(config, text, size, path, algo, env, true, error);
     free(text);
