@@ -127,8 +127,10 @@ int drive_to_end(dqs_run *run, bool json, bool quiet)
         return complain_error(&error);
     result.evaluation = &live.evaluation;
     if (progress.updates == 0)
-        fprintf(stderr, "%s: nothing was learned: %ld steps are fewer than the learner collects before its first update "
-                "(warmup, n_steps); try more --steps\n", program_name(), progress.step);
+        fprintf(stderr,
+                "dqs: warning: nothing was learned: %ld steps are fewer than are collected before the first update "
+                "(warmup, n_steps); try more --steps\n",
+                progress.step);
     if (!quiet)
         hints(run, json);
     result_print(&result, json);

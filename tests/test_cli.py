@@ -290,7 +290,7 @@ def test_train_tells_scripts_the_fixed_words(tmp_path):
 
 
 def test_without_json_the_human_line_is_on_stdout(tmp_path):
-    result = dqs("train", "pendulum", *SMALL, "--steps", 50, "--out", tmp_path / "run")
+    result = dqs("train", "pendulum", *SMALL, "--steps", 150, "--out", tmp_path / "run")
     assert result.returncode == 0 and result.stderr == ""
     assert len(result.stdout.splitlines()) == 1 and "return" in result.stdout
 
