@@ -82,14 +82,12 @@ void actor_target_action(const struct compute *compute, struct actor *actor, flo
 dqs_status actor_act(struct actor *actor, struct experience *e, float *action, const float *obs, int rows,
                      dqs_act_mode mode, double noise, dqs_error *error)
 {
-    int d = e->setup.act_dim, B = (int)e->o.batch;
+    int d = e->setup.act_dim;
     TRY(experience_refuse_exact(mode, error));
     if (experience_warms_up(e, action, rows, mode))
         return DQS_OK;
-    for (int at = 0; at < rows; at += B) {
-        int n = rows - at < B ? rows - at : B;
+    for (int at = 0, n; (n = experience_block(e, obs, at, rows)) > 0; at += n) {
         float *a = action + (size_t)at * (size_t)d;
-        features_of(&e->features, e->s, obs + (size_t)at * (size_t)e->setup.obs_dim, n);
         act_greedily(e->setup.compute, actor, a, e->s, n);
         if (mode == DQS_ACT_EXPLORE)
             add_noise(e->setup.compute->k, a, n * d, noise, INFINITY, &e->rng_act);

@@ -25,16 +25,14 @@ dqs_status denoising_act(struct denoiser *actor, struct experience *e, const str
                          float *action, const float *obs, int rows, dqs_act_mode mode, double explore_noise,
                          dqs_error *error)
 {
-    int d = e->setup.act_dim, B = (int)e->o.batch;
+    int d = e->setup.act_dim;
     bool explore = mode == DQS_ACT_EXPLORE;
     struct rng *rng = explore ? &e->rng_act : &e->rng_evaluate;
     TRY(experience_refuse_exact(mode, error));
     if (experience_warms_up(e, action, rows, mode))
         return DQS_OK;
-    for (int at = 0; at < rows; at += B) {
-        int n = rows - at < B ? rows - at : B;
+    for (int at = 0, n; (n = experience_block(e, obs, at, rows)) > 0; at += n) {
         float *a = action + (size_t)at * (size_t)d;
-        features_of(&e->features, e->s, obs + (size_t)at * (size_t)e->setup.obs_dim, n);
         denoiser_draw(actor, &actor->net, a, e->s, n, explore ? 1 : o->eval_noise, rng);
         if (explore && explore_noise > 0)
             add_noise(e->setup.compute->k, a, n * d, explore_noise, INFINITY, rng);
@@ -45,21 +43,16 @@ dqs_status denoising_act(struct denoiser *actor, struct experience *e, const str
 /* ddpm.c's two kinds of step. */
 static struct blueprint_step step_of(const struct ddpm *ddpm, int t, double noise)
 {
-    const struct vp_level *l = &ddpm->vp.level[t];
+    struct ddpm_move move = ddpm_move(ddpm, t, noise);
     bool clip_x = ddpm->kind == DDPM_CLIP_X;
-    double spread = t > 0 ? noise * (clip_x ? sqrt(l->beta) : l->std) : 0;
-    struct blueprint_step step = {
-        .by_inner = 1, .spread = (float)spread, .clip = clip_x, .clip_inner = !clip_x, .noise = -1};
-    if (clip_x) {
-        step.inner_x = (float)(1 / sqrt(l->alpha));
-        step.inner_y = -(float)(l->beta / sqrt((1 - l->alpha_bar) * l->alpha));
-    } else {
-        step.inner_x = (float)l->x0_x;
-        step.inner_y = -(float)l->x0_e;
-        step.by_inner = (float)l->mean_x0;
-        step.by_x = (float)l->mean_x;
-    }
-    return step;
+    return (struct blueprint_step){.inner_x = move.inner_x,
+                                   .inner_y = -move.inner_e,
+                                   .by_inner = move.by_inner,
+                                   .by_x = move.by_x,
+                                   .spread = move.spread,
+                                   .clip = clip_x,
+                                   .clip_inner = !clip_x,
+                                   .noise = -1};
 }
 
 dqs_status denoising_describe(const struct denoiser *actor, const struct experience *e,

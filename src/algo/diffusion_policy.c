@@ -180,25 +180,18 @@ double policy_act(struct diffusion_policy *p, float *action, const float *featur
 static struct blueprint_step step_of(const struct diffusion_policy *p, int level, double noise)
 {
     const struct sampler *s = &p->sampler;
-    double h = s->h[level], next = s->h[level + 1], from = sqrt(h), to = sqrt(next), dt = 1.0 / s->steps,
-           scale = score_scale(p, h), drift = from * (from - to), spread = 0;
-    if (s->kind == SAMPLER_EULER_MARUYAMA) {
-        drift = schedule_g2(&s->schedule, 1 - level * dt) * dt;
-        spread = sqrt(drift);
-    } else if (s->kind == SAMPLER_ANCESTRAL) {
-        drift = h - next;
-        spread = sqrt(next * (1 - next / h));
-    }
+    struct sampler_move move = sampler_move(s, level);
+    double h = s->h[level], next = s->h[level + 1], from = sqrt(h), to = sqrt(next), scale = score_scale(p, h);
     struct blueprint_step step = {.inner_x = 1,
-                                  .inner_y = (float)(drift * scale),
+                                  .inner_y = (float)(move.drift * scale),
                                   .by_inner = 1,
-                                  .spread = (float)(spread * noise),
+                                  .spread = (float)(move.spread * noise),
                                   .noise = -1};
     if (p->o.squash == SQUASH_CLIP) { /* by way of the place that the score points to */
         step.clip_inner = true;
         step.inner_y = (float)(h * scale);
-        step.by_inner = (float)(drift / h);
-        step.by_x = (float)(1 - drift / h);
+        step.by_inner = (float)(move.drift / h);
+        step.by_x = (float)(1 - move.drift / h);
     }
     if (s->kind == SAMPLER_FLOW_HEUN && to > 0) {
         step.second = true;

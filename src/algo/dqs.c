@@ -75,7 +75,7 @@ static dqs_status dqs_act(void *self, float *action, const float *obs, int rows,
                           dqs_error *error)
 {
     struct dqs *q = self;
-    int d = q->setup.act_dim, block = (int)q->o.batch;
+    int d = q->setup.act_dim;
     struct rng *rng = mode == DQS_ACT_EXPLORE ? &q->e.rng_act : &q->e.rng_evaluate;
     if (experience_warms_up(&q->e, action, rows, mode))
         return DQS_OK;
@@ -84,10 +84,8 @@ static dqs_status dqs_act(void *self, float *action, const float *obs, int rows,
                     "exact: needs at most 2 action dimensions, this task has %d; use evaluate", d);
     if (mode != DQS_ACT_EXPLORE)
         exchange_averages(q);
-    for (int at = 0; at < rows; at += block) {
-        int n = rows - at < block ? rows - at : block;
+    for (int at = 0, n; (n = experience_block(&q->e, obs, at, rows)) > 0; at += n) {
         float *a = action + (size_t)at * (size_t)d;
-        features_of(&q->e.features, q->e.s, obs + (size_t)at * (size_t)q->setup.obs_dim, n);
         if (mode == DQS_ACT_EXACT) {
             twin_energy_prepare(&q->energy, q->setup.compute, q->e.s, n, q->temperature.T);
             grid_draw(&q->grid, a, n, rng);

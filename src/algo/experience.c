@@ -54,6 +54,13 @@ bool experience_warms_up(struct experience *e, float *action, int rows, dqs_act_
     return true;
 }
 
+int experience_block(struct experience *e, const float *obs, int at, int rows)
+{
+    int n = rows - at < (int)e->o.batch ? rows - at : (int)e->o.batch;
+    features_of(&e->features, e->s, obs + (size_t)at * (size_t)e->setup.obs_dim, n);
+    return n;
+}
+
 void experience_observe(struct experience *e, const struct transitions *t)
 {
     size_t o = (size_t)e->setup.obs_dim, d = (size_t)e->setup.act_dim;

@@ -91,6 +91,8 @@ struct net_spec experience_net(const struct experience *e, int in, int out);
 dqs_status experience_refuse_exact(dqs_act_mode mode, dqs_error *error);
 /* True while actions are uniform in the box; draws them. */
 bool experience_warms_up(struct experience *e, float *action, int rows, dqs_act_mode mode);
+/* s <- the features of the rows of obs from `at` on, of a minibatch at most. Returns how many; 0 past the last. */
+int experience_block(struct experience *e, const float *obs, int at, int rows);
 void experience_observe(struct experience *e, const struct transitions *t);
 bool experience_update_due(const struct experience *e);
 /* batch, with scaled rewards over n_step transitions; s, s_next, x <- replay */

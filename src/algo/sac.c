@@ -62,14 +62,12 @@ static dqs_status act(void *self, float *action, const float *obs, int rows, dqs
 {
     struct learner *q = self;
     struct experience *e = &q->e;
-    int d = e->setup.act_dim, B = (int)e->o.batch;
+    int d = e->setup.act_dim;
     TRY(experience_refuse_exact(mode, error));
     if (experience_warms_up(e, action, rows, mode))
         return DQS_OK;
-    for (int at = 0; at < rows; at += B) {
-        int n = rows - at < B ? rows - at : B;
+    for (int at = 0, n; (n = experience_block(e, obs, at, rows)) > 0; at += n) {
         float *a = action + (size_t)at * (size_t)d;
-        features_of(&e->features, e->s, obs + (size_t)at * (size_t)e->setup.obs_dim, n);
         if (mode == DQS_ACT_EXPLORE)
             gaussian_draw(e->setup.compute, &q->pi, a, NULL, e->s, n, &e->rng_act);
         else

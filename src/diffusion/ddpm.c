@@ -13,22 +13,33 @@ int ddpm_tickets(const struct ddpm *d)
     return d->vp.steps; /* the first for the start, number t for the noise of the step from level t */
 }
 
-static void step_clip_x(const struct vp_level *l, float *x, const float *e, const float *z, double noise,
-                        int n)
+struct ddpm_move ddpm_move(const struct ddpm *d, int t, double noise)
 {
-    float by_x = (float)(1 / sqrt(l->alpha)), by_e = (float)(l->beta / sqrt((1 - l->alpha_bar) * l->alpha)),
-          spread = (float)(noise * sqrt(l->beta));
-    for (int i = 0; i < n; i++)
-        x[i] = into_box(by_x * x[i] - by_e * e[i] + (z ? spread * z[i] : 0));
+    const struct vp_level *l = &d->vp.level[t];
+    noise = t > 0 ? noise : 0;
+    if (d->kind == DDPM_CLIP_X)
+        return (struct ddpm_move){.inner_x = (float)(1 / sqrt(l->alpha)),
+                                  .inner_e = (float)(l->beta / sqrt((1 - l->alpha_bar) * l->alpha)),
+                                  .by_inner = 1,
+                                  .spread = (float)(noise * sqrt(l->beta))};
+    return (struct ddpm_move){.inner_x = (float)l->x0_x,
+                              .inner_e = (float)l->x0_e,
+                              .by_inner = (float)l->mean_x0,
+                              .by_x = (float)l->mean_x,
+                              .spread = (float)(noise * l->std)};
 }
 
-static void step_clip_x0(const struct vp_level *l, float *x, const float *e, const float *z, double noise,
-                         int n)
+static void step_clip_x(const struct ddpm_move *m, float *x, const float *e, const float *z, int n)
 {
-    float x0_x = (float)l->x0_x, x0_e = (float)l->x0_e, by_x0 = (float)l->mean_x0, by_x = (float)l->mean_x,
-          spread = (float)(noise * l->std);
     for (int i = 0; i < n; i++)
-        x[i] = by_x0 * into_box(x0_x * x[i] - x0_e * e[i]) + by_x * x[i] + (z ? spread * z[i] : 0);
+        x[i] = into_box(m->inner_x * x[i] - m->inner_e * e[i] + (z ? m->spread * z[i] : 0));
+}
+
+static void step_clip_x0(const struct ddpm_move *m, float *x, const float *e, const float *z, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = m->by_inner * into_box(m->inner_x * x[i] - m->inner_e * e[i]) + m->by_x * x[i] +
+               (z ? m->spread * z[i] : 0);
 }
 
 void ddpm_tile(const struct ddpm *d, const struct kernels *k, float *x, int row0, int rows,
@@ -38,11 +49,12 @@ void ddpm_tile(const struct ddpm *d, const struct kernels *k, float *x, int row0
     uint64_t first = (uint64_t)row0 * (uint64_t)d->dim;
     k->normals(x, (size_t)n, rng->key, ticket, first);
     for (int t = d->vp.steps - 1; t >= 0; t--) {
-        float *z = t > 0 && d->noise > 0 ? s->z : NULL;
+        struct ddpm_move move = ddpm_move(d, t, d->noise);
+        float *z = move.spread > 0 ? s->z : NULL;
         d->predict(d->self, s->e, x, t, row0, rows, thread);
         if (z)
             k->normals(z, (size_t)n, rng->key, ticket + (uint64_t)t, first);
-        (d->kind == DDPM_CLIP_X ? step_clip_x : step_clip_x0)(&d->vp.level[t], x, s->e, z, d->noise, n);
+        (d->kind == DDPM_CLIP_X ? step_clip_x : step_clip_x0)(&move, x, s->e, z, n);
     }
 }
 

@@ -32,6 +32,12 @@ struct ddpm_scratch { /* one per thread */
 void ddpm_scratch_create(struct ddpm_scratch *scratch, struct arena *arena, int rows, int dim);
 /* Tickets a call of ddpm_tile uses: the caller takes this many once for all tiles of a batch. */
 int ddpm_tickets(const struct ddpm *d);
+/* The step from level t in the two forms above: inner = inner_x x - inner_e e^, then x <- clip(inner + spread z) or
+ * by_inner clip(inner) + by_x x + spread z. */
+struct ddpm_move {
+    float inner_x, inner_e, by_inner, by_x, spread;
+};
+struct ddpm_move ddpm_move(const struct ddpm *d, int t, double noise);
 /* x [rows x dim] <- samples for rows row0 .. row0+rows-1 of the batch; row0 is a multiple of 4. */
 void ddpm_tile(const struct ddpm *d, const struct kernels *k, float *x, int row0, int rows,
                const struct rng *rng, uint64_t ticket, struct ddpm_scratch *scratch, int thread);

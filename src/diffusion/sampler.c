@@ -22,7 +22,18 @@ int sampler_tickets(const struct sampler *s)
     return s->steps + 1; /* one for the start, one a step */
 }
 
-/* x <- x + drift S + spread z */
+struct sampler_move sampler_move(const struct sampler *s, int level)
+{
+    double h = s->h[level], next = s->h[level + 1], dt = 1.0 / s->steps;
+    if (s->kind == SAMPLER_EULER_MARUYAMA) {
+        double drift = schedule_g2(&s->schedule, 1 - level * dt) * dt;
+        return (struct sampler_move){drift, sqrt(drift)};
+    }
+    if (s->kind == SAMPLER_ANCESTRAL)
+        return (struct sampler_move){h - next, sqrt(next * (1 - next / h))};
+    return (struct sampler_move){sqrt(h) * (sqrt(h) - sqrt(next)), 0};
+}
+
 static void move(float *x, const float *score, const float *z, double drift, double spread, int n)
 {
     float a = (float)drift, b = (float)spread;
@@ -60,28 +71,15 @@ void sampler_tile(const struct sampler *s, const struct kernels *k, float *x, in
     for (int i = 0; i < n; i++)
         x[i] *= start;
     for (int level = 0; level < s->steps; level++) {
-        double h = s->h[level], next = s->h[level + 1], dt = 1.0 / s->steps, drift, spread;
         s->score(s->self, scratch->score, x, level, row0, rows, thread);
-        switch (s->kind) {
-        case SAMPLER_EULER_MARUYAMA:
-            drift = schedule_g2(&s->schedule, 1 - level * dt) * dt;
-            spread = sqrt(drift);
-            break;
-        case SAMPLER_ANCESTRAL:
-            drift = h - next;
-            spread = sqrt(next * (1 - next / h));
-            break;
-        case SAMPLER_FLOW_EULER:
-            drift = sqrt(h) * (sqrt(h) - sqrt(next));
-            spread = 0;
-            break;
-        default:
+        if (s->kind == SAMPLER_FLOW_HEUN) {
             heun(s, x, level, row0, rows, scratch, thread);
             continue;
         }
-        spread *= s->noise;
+        struct sampler_move step = sampler_move(s, level);
+        double spread = step.spread * s->noise;
         if (spread > 0)
             k->normals(scratch->z, (size_t)n, rng->key, ticket + 1 + (uint64_t)level, first);
-        move(x, scratch->score, scratch->z, drift, spread, n);
+        move(x, scratch->score, scratch->z, step.drift, spread, n);
     }
 }

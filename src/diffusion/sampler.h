@@ -40,6 +40,11 @@ void sampler_create(struct sampler *s, struct arena *arena, enum sampler_kind ki
 void sampler_scratch_create(struct sampler_scratch *scratch, struct arena *arena, int rows, int dim);
 /* Tickets a call of sampler_tile uses: the caller takes this many once for all tiles of a batch. */
 int sampler_tickets(const struct sampler *s);
+/* The step from a level: x <- x + drift S + noise spread z. Of flow-heun its first half. */
+struct sampler_move {
+    double drift, spread;
+};
+struct sampler_move sampler_move(const struct sampler *s, int level);
 /* x [rows x dim] <- samples for rows row0 .. row0+rows-1 of the batch; row0 is a multiple of 4. */
 void sampler_tile(const struct sampler *s, const struct kernels *k, float *x, int row0, int rows,
                   const struct rng *rng, uint64_t ticket, struct sampler_scratch *scratch, int thread);
