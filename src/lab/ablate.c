@@ -162,6 +162,19 @@ static bool measured_by_any(const struct collection *c, const char *measure)
     return false;
 }
 
+static dqs_status not_measured(const struct collection *c, const char *measure, dqs_error *error)
+{
+    char there[400] = "";
+    size_t used = 0;
+    const struct plot_table *t = &c->runs[0].evaluations;
+    for (int k = 1; k < t->columns && used < sizeof there; k++) /* the first is the step */
+        used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", k > 1 ? ", " : "", t->names[k]);
+    return fail(error, DQS_E_OPTION,
+                "--measure %.60s: no such column in evaluations.csv; with one of these the runs need not be made again: "
+                "%s",
+                measure, there);
+}
+
 dqs_status ablate_read(struct ablation *a, const struct sweep_plan *plan, const char *option,
                        const char *measure, collection_warning *warn, void *user, dqs_error *error)
 {
@@ -177,8 +190,7 @@ dqs_status ablate_read(struct ablation *a, const struct sweep_plan *plan, const 
     list_values(a, plan);
     dqs_status status = collection_read(&c, &plan->out, 1, warn, user, error);
     if (status == DQS_OK && !measured_by_any(&c, measure))
-        status = fail(error, DQS_E_OPTION,
-                      "--measure %.60s: no such column in evaluations.csv; try mean_reward", measure);
+        status = not_measured(&c, measure, error);
     for (int i = 0; status == DQS_OK && i < a->n_values; i++)
         read_value(a, &a->values[i], plan, &c);
     collection_free(&c);
