@@ -140,8 +140,10 @@ int cmd_plot(int argc, char **argv)
         code = EXIT_USAGE;
     for (int i = 0; i < n && code < 0 && !r.together; i++)
         if (is_run(folders[i]) && (r.choice.tasks || r.choice.algos || r.choice.seeds || r.smooth))
-            code = complain(EXIT_USAGE, "plot: %s is a single run, of which --tasks, --algos, --seeds and --smooth "
-                                        "choose nothing; leave them out, or add --together", folders[i]);
+            code = complain(EXIT_USAGE,
+                            "plot: %s is a single run, of which --tasks, --algos, --seeds and --smooth "
+                            "choose nothing; leave them out, or add --together",
+                            folders[i]);
     if (code < 0) {
         json_open(&r.files, '[');
         code = draw(&r, folders, n);

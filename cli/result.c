@@ -85,7 +85,8 @@ static void print_human(FILE *out, const struct result *r)
         format_number(mean, sizeof mean, e->mean);
         format_number(std, sizeof std, e->std);
         live_numbers(numbers, sizeof numbers, e);
-        fprintf(out, "return %s +- %s over %d episode%s", mean, std, e->episodes, e->episodes == 1 ? "" : "s");
+        fprintf(out, "return %s +- %s over %d episode%s", mean, std, e->episodes,
+                e->episodes == 1 ? "" : "s");
     }
     fprintf(out, "%s%s; %ld steps, seed ", numbers[0] ? ", " : "", numbers, r->steps);
     fprintf(out, "%s, %s (%s steps/s), %s\n", setting(r, "seed"), took, speed, dqs_run_dir(r->run));

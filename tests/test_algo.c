@@ -291,8 +291,10 @@ static void test_begin_anew(void **state)
         for (int k = 0; k < known; k++)
             for (size_t i = 0; i < COUNT(names); i++) {
                 size_t n = 0;
-                const float *now = kept_floats(&kept, names[i], &n), *then = kept_floats(&before[k], names[i], &n);
-                assert_true((furthest(now, then, n) > 0.05) == (step > 204)); /* an update moves it by 0.001 */
+                const float *now = kept_floats(&kept, names[i], &n),
+                            *then = kept_floats(&before[k], names[i], &n);
+                assert_true((furthest(now, then, n) > 0.05) ==
+                            (step > 204)); /* an update moves it by 0.001 */
             }
         before[known++] = kept;
     }
@@ -323,14 +325,16 @@ static void test_settle(void **state)
     (void)state;
     enum { BEGIN = 205, SETTLE = 20, SAVED = 215 };
     static const char *const acting = "average/critic1/0.weight", *const coming = "coming/critic1/0.weight",
-                            *const learning = "critic1/0.weight";
+                             *const learning = "critic1/0.weight";
     struct agent patient, hasty, resumed;
     struct rng rng, other, later = {0};
     struct kept old = {0}, saved = {0};
     rng_seed(&rng, 9, RNG_TEST);
     rng_seed(&other, 9, RNG_TEST);
-    agent_create(&patient, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 reset_settle=20 average=0.25");
-    agent_create(&resumed, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 reset_settle=20 average=0.25");
+    agent_create(&patient, "dqs", "auto", 1, 2, NULL,
+                 SMALL_CLIP "reset_first=205 reset_settle=20 average=0.25");
+    agent_create(&resumed, "dqs", "auto", 1, 2, NULL,
+                 SMALL_CLIP "reset_first=205 reset_settle=20 average=0.25");
     agent_create(&hasty, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=205 reset_settle=0 average=0.25");
     agent_live(&patient, 200, &rng);
     agent_live(&hasty, 200, &other);

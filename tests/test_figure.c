@@ -331,7 +331,8 @@ static void variants_keep_the_colour_of_their_algorithm(void **state)
     put_run(lab, "a", "pendulum", "sac", 0, 100);
     put_run(lab, "b", "pendulum", "sac", 0, 200);
     assert_int_equal(file_write_text(inside(lab, "b", "config.yaml"),
-                                     "env: pendulum\nalgo: sac\npreset: paper\nsteps: 2000\nseed: 0\n", &error),
+                                     "env: pendulum\nalgo: sac\npreset: paper\nsteps: 2000\nseed: 0\n",
+                                     &error),
                      DQS_OK);
     for (int others = 0; others < 2; others++) {
         if (others)
@@ -479,8 +480,8 @@ static void svg_for_a_page_has_ids_of_its_own(void **state)
     free(first);
     free(second);
     collection_free(&collection);
-    assert_int_equal(file_write_text(inside(lab, "a", "evaluations.csv"), "step,episodes,mean_reward\n", &error),
-                     DQS_OK);
+    assert_int_equal(
+        file_write_text(inside(lab, "a", "evaluations.csv"), "step,episodes,mean_reward\n", &error), DQS_OK);
     assert_int_equal(collection_read(&collection, folders, 1, NULL, NULL, &error), DQS_OK);
     assert_int_equal(figure_curves_svg(&first, &collection, &choice, NULL, &error), DQS_OK);
     assert_null(first); /* nothing to draw */

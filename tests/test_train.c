@@ -141,7 +141,8 @@ static void loop_calls_in_order(void **state)
     run_free(run);
 
     /* Held actions: everything goes on counting steps of the task. */
-    run = start("pendulum", "order-held", "steps=9 action_repeat=3 updates_per_step=1 warm_up=5 eval_every=6");
+    run =
+        start("pendulum", "order-held", "steps=9 action_repeat=3 updates_per_step=1 warm_up=5 eval_every=6");
     train(run, -1);
     assert_string_equal(fake_calls, "ao"
                                     "aouuud"

@@ -45,8 +45,8 @@ static const struct option_preset presets[] = {
 };
 
 struct learner {
+    struct experience e; /* D; the first, so that what it does the learner does */
     struct learner_options o;
-    struct experience e; /* D */
     struct twin critics; /* Q, Q' */
     struct dsac dsac;
     struct denoiser actor; /* pi */
@@ -74,18 +74,6 @@ static dqs_status act(void *self, float *action, const float *obs, int rows, dqs
 {
     struct learner *q = self;
     return denoising_act(&q->actor, &q->e, &q->o.denoising, action, obs, rows, mode, noise_now(q), error);
-}
-
-static void observe(void *self, const struct transitions *t)
-{
-    struct learner *q = self;
-    experience_observe(&q->e, t);
-}
-
-static bool update_due(const void *self)
-{
-    const struct learner *q = self;
-    return experience_update_due(&q->e);
 }
 
 /* ---------------------------------------------------------------- update */
@@ -244,8 +232,8 @@ const struct algo algo_dacer = {
     .presets = presets,
     .create = create,
     .act = act,
-    .observe = observe,
-    .update_due = update_due,
+    .observe = experience_observe,
+    .update_due = experience_update_due,
     .update = update,
     .visit = visit,
     .describe = describe,

@@ -181,7 +181,8 @@ static struct blueprint_step step_of(const struct diffusion_policy *p, int level
 {
     const struct sampler *s = &p->sampler;
     struct sampler_move move = sampler_move(s, level);
-    double h = s->h[level], next = s->h[level + 1], from = sqrt(h), to = sqrt(next), scale = score_scale(p, h);
+    double h = s->h[level], next = s->h[level + 1], from = sqrt(h), to = sqrt(next),
+           scale = score_scale(p, h);
     struct blueprint_step step = {.inner_x = 1,
                                   .inner_y = (float)(move.drift * scale),
                                   .by_inner = 1,

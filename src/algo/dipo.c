@@ -46,8 +46,8 @@ static const struct option_preset presets[] = {
 };
 
 struct learner {
+    struct experience e; /* D; the first, so that what it does the learner does */
     struct learner_options o;
-    struct experience e;   /* D */
     struct twin critics;   /* Q, Q' */
     struct denoiser actor; /* e, e' */
     struct ring_batch start;
@@ -74,12 +74,6 @@ static void observe(void *self, const struct transitions *t)
         memcpy(q->improved + slot * d, t->action + (size_t)r * d, sizeof(float) * d);
     }
     experience_observe(&q->e, t);
-}
-
-static bool update_due(const void *self)
-{
-    const struct learner *q = self;
-    return experience_update_due(&q->e);
 }
 
 /* ---------------------------------------------------------------- update */
@@ -244,7 +238,7 @@ const struct algo algo_dipo = {
     .create = create,
     .act = act,
     .observe = observe,
-    .update_due = update_due,
+    .update_due = experience_update_due,
     .update = update,
     .visit = visit,
     .describe = describe,

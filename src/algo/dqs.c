@@ -14,15 +14,15 @@
 #include <string.h>
 
 struct dqs {
+    struct experience e; /* D, its minibatch, counters; the first, so that what it does the learner does */
     struct dqs_options o;
     struct algo_setup setup;
-    struct experience e;            /* D, its minibatch, counters */
     struct twin critics;            /* theta, theta bar */
     struct diffusion_policy policy; /* phi */
     struct averages averages;       /* of phi and theta; with the option `average` */
     struct temperature temperature;
     long resets, reset_at; /* how often all networks began anew, and after how many updates the last time */
-    double reward[2]; /* the least and the largest so far; 0, what comes after an end, among them */
+    double reward[2];      /* the least and the largest so far; 0, what comes after an end, among them */
     struct twin_energy energy;
     struct score_options score;
     struct score_scratch *scratch; /* per thread */
@@ -112,12 +112,6 @@ static void dqs_observe(void *self, const struct transitions *t)
     experience_observe(&q->e, t);
     widen_rewards(q, t->reward, t->rows);
     temperature_at(&q->temperature, q->e.steps);
-}
-
-static bool dqs_update_due(const void *self)
-{
-    const struct dqs *q = self;
-    return experience_update_due(&q->e);
 }
 
 /* ---------------------------------------------------------------- update */
@@ -523,7 +517,8 @@ static void dqs_visit(void *self, struct visitor *v)
     if (q->o.reset_first > 0) {
         visit_long(v, "reset/count", VISIT_LEARN, &q->resets);
         visit_long(v, "reset/updates", VISIT_LEARN, &q->reset_at);
-        q->reset_at = q->reset_at < q->e.updates ? q->reset_at : q->e.updates; /* a stranger's file may say more */
+        if (q->reset_at > q->e.updates) /* a stranger's file */
+            q->reset_at = q->e.updates;
         averages_visit_coming(&q->averages, v);
     }
     if (q->o.bound_values)
@@ -539,7 +534,7 @@ const struct algo algo_dqs = {
     .create = dqs_create,
     .act = dqs_act,
     .observe = dqs_observe,
-    .update_due = dqs_update_due,
+    .update_due = experience_update_due,
     .update = dqs_update,
     .visit = dqs_visit,
     .diagnose = dqs_diagnose,

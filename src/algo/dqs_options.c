@@ -100,7 +100,8 @@ const struct option dqs_option_table[] = {
     INT(batch, "256", 4, 65536, "minibatch, a multiple of 4", "paper"),
     INT(replay, "250000", 1, 1e9, "transitions kept", "paper"),
     INT(reset_first, "0", 0, 1e9,
-        "steps after which all networks begin anew from the replay, then after twice as many, ...; 0: never, as it "
+        "steps after which all networks begin anew from the replay, then after twice as many, ...; 0: never, "
+        "as it "
         "is with init_from unless set",
         "off"),
     INT(reset_settle, "8000", 0, 1e9,

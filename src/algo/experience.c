@@ -61,8 +61,9 @@ int experience_block(struct experience *e, const float *obs, int at, int rows)
     return n;
 }
 
-void experience_observe(struct experience *e, const struct transitions *t)
+void experience_observe(void *experience, const struct transitions *t)
 {
+    struct experience *e = experience;
     size_t o = (size_t)e->setup.obs_dim, d = (size_t)e->setup.act_dim;
     normaliser_learn(&e->features.norm, t->obs, t->rows);
     e->replay.lanes = t->rows;
@@ -72,8 +73,9 @@ void experience_observe(struct experience *e, const struct transitions *t)
     e->steps += t->steps;
 }
 
-bool experience_update_due(const struct experience *e)
+bool experience_update_due(const void *experience)
 {
+    const struct experience *e = experience;
     return (double)e->updates < (double)(e->steps - e->o.warmup) * e->o.updates_per_step &&
            ring_count(&e->replay) > 0;
 }

@@ -93,8 +93,9 @@ dqs_status experience_refuse_exact(dqs_act_mode mode, dqs_error *error);
 bool experience_warms_up(struct experience *e, float *action, int rows, dqs_act_mode mode);
 /* s <- the features of the rows of obs from `at` on, of a minibatch at most. Returns how many; 0 past the last. */
 int experience_block(struct experience *e, const float *obs, int at, int rows);
-void experience_observe(struct experience *e, const struct transitions *t);
-bool experience_update_due(const struct experience *e);
+/* Callbacks of learners whose first member is their experience; or with one itself. */
+void experience_observe(void *experience, const struct transitions *t);
+bool experience_update_due(const void *experience);
 /* batch, with scaled rewards over n_step transitions; s, s_next, x <- replay */
 void experience_sample(struct experience *e);
 void experience_log(const struct experience *e, struct log_sink *log, double critic_loss, double mean_q);

@@ -89,7 +89,8 @@ static int asked(const struct twin *twin, enum twin_combine combine)
     return combine == TWIN_FIRST ? 1 : twin->count;
 }
 
-void twin_target_forward(const struct compute *compute, struct twin *twin, const float *x_next, int rows, int n)
+void twin_target_forward(const struct compute *compute, struct twin *twin, const float *x_next, int rows,
+                         int n)
 {
     struct net_pass pass[2];
     for (int i = 0; i < n; i++)

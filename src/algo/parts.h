@@ -53,7 +53,8 @@ void twin_initialise(struct twin *twin, enum net_init init, struct rng *rng);
 /* What net_forward and net_backward of all critics at x [rows x in] take. */
 void twin_passes(struct twin *twin, struct net_pass pass[2], const float *x, int rows);
 /* q <- the first n target critics at x' [rows x in] */
-void twin_target_forward(const struct compute *compute, struct twin *twin, const float *x_next, int rows, int n);
+void twin_target_forward(const struct compute *compute, struct twin *twin, const float *x_next, int rows,
+                         int n);
 /* v [rows] = min, mean or first of Q_target(x'), x' [rows x in] */
 void twin_target_value(const struct compute *compute, struct twin *twin, float *v, const float *x_next,
                        int rows, enum twin_combine combine);

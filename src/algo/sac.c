@@ -46,8 +46,8 @@ static const struct option_preset presets[] = {
     {0}};
 
 struct learner {
+    struct experience e; /* D; the first, so that what it does the learner does */
     struct learner_options o;
-    struct experience e; /* D */
     struct twin critics; /* Q, Q' */
     struct squashed_gaussian pi;
     float *log_alpha; /* [1] */
@@ -74,18 +74,6 @@ static dqs_status act(void *self, float *action, const float *obs, int rows, dqs
             gaussian_mean(e->setup.compute, &q->pi, a, e->s, n);
     }
     return DQS_OK;
-}
-
-static void observe(void *self, const struct transitions *t)
-{
-    struct learner *q = self;
-    experience_observe(&q->e, t);
-}
-
-static bool update_due(const void *self)
-{
-    const struct learner *q = self;
-    return experience_update_due(&q->e);
 }
 
 /* ---------------------------------------------------------------- update */
@@ -241,8 +229,8 @@ const struct algo algo_sac = {
     .presets = presets,
     .create = create,
     .act = act,
-    .observe = observe,
-    .update_due = update_due,
+    .observe = experience_observe,
+    .update_due = experience_update_due,
     .update = update,
     .visit = visit,
     .soft_value = soft_value,

@@ -28,8 +28,8 @@ static const struct option options[] = {
 static const struct option_preset presets[] = {OFF_POLICY_PRESETS, {0}};
 
 struct learner {
+    struct experience e; /* D; the first, so that what it does the learner does */
     struct learner_options o;
-    struct experience e; /* D */
     struct twin critics; /* Q, Q' */
     struct actor actor;  /* mu, mu' */
 };
@@ -39,18 +39,6 @@ static dqs_status act(void *self, float *action, const float *obs, int rows, dqs
 {
     struct learner *q = self;
     return actor_act(&q->actor, &q->e, action, obs, rows, mode, q->o.explore_noise, error);
-}
-
-static void observe(void *self, const struct transitions *t)
-{
-    struct learner *q = self;
-    experience_observe(&q->e, t);
-}
-
-static bool update_due(const void *self)
-{
-    const struct learner *q = self;
-    return experience_update_due(&q->e);
 }
 
 static void update(void *self, struct log_sink *log)
@@ -142,8 +130,8 @@ const struct algo algo_td3 = {
     .presets = presets,
     .create = create,
     .act = act,
-    .observe = observe,
-    .update_due = update_due,
+    .observe = experience_observe,
+    .update_due = experience_update_due,
     .update = update,
     .visit = visit,
     .describe = describe,

@@ -170,7 +170,8 @@ static dqs_status not_measured(const struct collection *c, const char *measure, 
     for (int k = 1; k < t->columns && used < sizeof there; k++) /* the first is the step */
         used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", k > 1 ? ", " : "", t->names[k]);
     return fail(error, DQS_E_OPTION,
-                "--measure %.60s: no such column in evaluations.csv; with one of these the runs need not be made again: "
+                "--measure %.60s: no such column in evaluations.csv; with one of these the runs need not be "
+                "made again: "
                 "%s",
                 measure, there);
 }

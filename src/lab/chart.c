@@ -486,7 +486,8 @@ double chart_text(cairo_t *c, double x, double y, const char *text, double size,
 void chart_footnote(cairo_t *c, double width, double y, const char *text)
 {
     const double size = 7.5, room = width - 8, wanted = chart_text_width(c, text, size, 0);
-    chart_text(c, width / 2, y, text, wanted > room ? size * room / wanted : size, chart_ink(0.6), CHART_CENTRE, 0);
+    chart_text(c, width / 2, y, text, wanted > room ? size * room / wanted : size, chart_ink(0.6),
+               CHART_CENTRE, 0);
 }
 
 static void rounded(cairo_t *c, struct chart_box b, double r)

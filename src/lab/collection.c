@@ -310,7 +310,8 @@ static dqs_status read_run(struct collection_run *run, struct arena *arena, cons
     TRY(read_times(run, arena, error));
     TRY(check_regular(folder, "DONE", TABLE_LIMIT, &run->done, error));
     if (run->done && run->evaluations.rows == 0)
-        return fail(error, DQS_E_FORMAT, "%s: is finished, but its evaluations.csv is missing or empty", folder);
+        return fail(error, DQS_E_FORMAT, "%s: is finished, but its evaluations.csv is missing or empty",
+                    folder);
     return DQS_OK;
 }
 

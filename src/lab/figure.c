@@ -145,7 +145,7 @@ static void give_looks(struct figure_view *view, struct arena *arena)
     const struct collection *c = view->collection;
     int n = c->n_methods, firsts = 0;
     int *look = arena_new(arena, int, n);
-    bool *used = arena_new(arena, bool, CHART_LOOKS * (n + 1) + n);
+    bool *used = arena_new(arena, bool, CHART_LOOKS *(n + 1) + n);
     for (int i = 0; i < n; i++)
         firsts += variant_of(c, i) == 0;
     for (int i = 0; i < n; i++) {
@@ -219,7 +219,8 @@ static dqs_status draw_figures(const struct collection *collection, const struct
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         TRY(figures[i](&view, context, error));
     if (context->target->report->count == 0)
-        return fail(error, DQS_E_IO, "%s: nothing to draw yet, none of its runs has an evaluation; try again later",
+        return fail(error, DQS_E_IO,
+                    "%s: nothing to draw yet, none of its runs has an evaluation; try again later",
                     collection->runs[0].path);
     return DQS_OK;
 }

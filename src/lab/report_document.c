@@ -227,8 +227,8 @@ static void add_left_out(struct document *d, const struct report *report)
                     used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", k > m ? ", " : "",
                                              c->methods[k].label);
             if (at > 0 && !told)
-                document_item(d, "not in these tables: on %s, %s, of %ld steps; --at %ld shows them", c->tasks[t],
-                              names, at, at);
+                document_item(d, "not in these tables: on %s, %s, of %ld steps; --at %ld shows them",
+                              c->tasks[t], names, at, at);
         }
 }
 

@@ -43,8 +43,8 @@ static void take_run(struct reproduction *r, struct sampled *s, const struct col
         s->modes[s->n++] = cloud.metrics.modes;
     } else if (collection_finished(run) && data.trace.episodes == 0 && r->warn) {
         char line[1200];
-        snprintf(line, sizeof line, "%.900s: has no trace.safetensors, and so no samples; `dqs eval` makes one",
-                 run->path);
+        snprintf(line, sizeof line,
+                 "%.900s: has no trace.safetensors, and so no samples; `dqs eval` makes one", run->path);
         r->warn(r->user, line);
     }
     plot_data_free(&data);

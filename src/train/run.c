@@ -286,11 +286,12 @@ static dqs_status check_replay(const struct run *run, const struct safetensors *
         return DQS_OK;
     if (yaml)
         TRY(config_scan(yaml, strlen(yaml), path, take_repeat, &repeat, error));
-    return repeat == own ? DQS_OK
-                         : fail(error, DQS_E_OPTION,
-                                "init_replay: actions in %.200s were held for %ld steps, here they are for %ld; "
-                                "set action_repeat=%ld, or leave the replay there",
-                                path, repeat, own, repeat);
+    return repeat == own
+               ? DQS_OK
+               : fail(error, DQS_E_OPTION,
+                      "init_replay: actions in %.200s were held for %ld steps, here they are for %ld; "
+                      "set action_repeat=%ld, or leave the replay there",
+                      path, repeat, own, repeat);
 }
 
 static dqs_status init_from(struct run *run, dqs_error *error)
@@ -326,7 +327,8 @@ static dqs_status enter_folder(struct run *run, dqs_error *error)
     run_path(run, path, "DONE");
     if (file_exists(path))
         return fail(error, DQS_E_USAGE,
-                    "%.200s: holds the results of a finished run; choose another folder with --out", run->dir);
+                    "%.200s: holds the results of a finished run; choose another folder with --out",
+                    run->dir);
     return DQS_OK;
 }
 
@@ -402,8 +404,9 @@ static dqs_status load_config(struct config **config, const char *dir, const str
     size_t size;
     snprintf(path, sizeof path, "%.*s/config.yaml", RUN_PATH_SIZE - 64, dir);
     if (!file_exists(path))
-        return fail(error, DQS_E_IO,
-                    "%.300s: not a run folder, it has no config.yaml; try the folder that `dqs train` printed", dir);
+        return fail(
+            error, DQS_E_IO,
+            "%.300s: not a run folder, it has no config.yaml; try the folder that `dqs train` printed", dir);
     TRY(file_read(path, &text, &size, error));
     dqs_status status = config_from_yaml(config, text, size, path, algo, env, true, error);
     free(text);
@@ -426,10 +429,11 @@ static dqs_status load_state(struct run *run, struct metrics_rows *rows, dqs_err
     struct safetensors file;
     run_path(run, path, "checkpoint.safetensors");
     if (!file_exists(path))
-        return fail(error, DQS_E_IO,
-                    "%.300s: has no checkpoint.safetensors, which is saved every checkpoint_every steps; start "
-                    "anew with `dqs train`",
-                    run->dir);
+        return fail(
+            error, DQS_E_IO,
+            "%.300s: has no checkpoint.safetensors, which is saved every checkpoint_every steps; start "
+            "anew with `dqs train`",
+            run->dir);
     TRY(safetensors_open(path, &file, error));
     dqs_status status = checkpoint_restore(&file, path, run->parts, CHECKPOINT_ALL, error);
     const char *seconds = safetensors_metadata(&file, "seconds");
@@ -460,8 +464,8 @@ static dqs_status reopen(struct run *run, bool longer, dqs_error *error)
     TRY(load_state(run, &rows, error));
     const struct run_options *o = run->options; /* the last of its actions may have gone a little further */
     if (longer && run->count.step >= o->steps + o->n_envs * o->action_repeat)
-        return fail(error, DQS_E_OPTION, "steps=%ld: %.300s has made %ld already; ask for more", o->steps, run->dir,
-                    run->count.step);
+        return fail(error, DQS_E_OPTION, "steps=%ld: %.300s has made %ld already; ask for more", o->steps,
+                    run->dir, run->count.step);
     TRY(metrics_open(&run->metrics, run->dir, run->count.step, error));
     start_clock(run);
     if (!file_exists(done)) /* ended between the checkpoint and DONE: the last evaluation comes again */
