@@ -282,6 +282,34 @@ static void a_run_just_begun_is_no_damage(void **state)
     collection_free(&c);
 }
 
+/* With all its steps, with DONE, or, where updates end a run, evaluated between two evaluations that were due. */
+static void runs_are_finished_by_steps_or_updates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more, *rows;
+        bool done, finished;
+    } cases[] = {{"eval_every: 10000\n", "90000,5,1,1\n", false, false},
+                 {"eval_every: 10000\n", "100000,5,1,1\n", false, true},
+                 {"eval_every: 10000\n", "90000,5,1,1\n", true, true},
+                 {"eval_every: 10000\nstop_updates: 500\n", "90000,5,1,1\n", false, false},
+                 {"eval_every: 10000\nstop_updates: 500\n", "90000,5,1,1\n91234,5,1,1\n", false, true},
+                 {"eval_every: 10000\nn_envs: 8\nstop_updates: 500\n", "90007,5,1,1\n", false, false},
+                 {"eval_every: 10000\nstop_updates: 0\n", "91234,5,1,1\n", false, false}};
+    struct collection c;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_run("run", "gmm", "ppo", "default", 0, cases[i].more, cases[i].rows);
+        if (cases[i].done)
+            put("run", "DONE", "");
+        read_well(&c);
+        assert_int_equal(collection_finished(&c.runs[0]), cases[i].finished);
+        collection_free(&c);
+        char path[300];
+        snprintf(path, sizeof path, "%s/run/DONE", top);
+        assert_true(remove(path) == 0 || !cases[i].done);
+    }
+}
+
 static void nothing_to_read_is_an_error(void **state)
 {
     (void)state;
@@ -464,6 +492,7 @@ int main(void)
         TEST(doubles_count_once),
         TEST(damage_costs_one_run),
         TEST(a_run_just_begun_is_no_damage),
+        TEST(runs_are_finished_by_steps_or_updates),
         TEST(nothing_to_read_is_an_error),
         TEST(links_are_not_followed),
         TEST(scores_stand_at_the_budget),

@@ -192,11 +192,6 @@ static void take_pair(void *user, const char *key, const char *value)
         (struct collection_option){keep_text(pairs->arena, key), keep_text(pairs->arena, value)};
 }
 
-bool collection_finished(const struct collection_run *run)
-{
-    return run->done || run->reached >= run->planned;
-}
-
 const char *collection_option(const struct collection_run *run, const char *key)
 {
     for (int i = 0; i < run->n_options; i++)
@@ -383,6 +378,24 @@ void collection_free(struct collection *collection)
 }
 
 /* ---------------------------------------------------------------- questions */
+
+/* A run that stops by its updates was evaluated where no evaluation was due: at its end, that is. */
+static bool stopped_by_updates(const struct collection_run *run)
+{
+    const char *limit = collection_option(run, "stop_updates"), *text = collection_option(run, "eval_every");
+    const double *step = plot_column(&run->evaluations, "step");
+    long updates, every;
+    if (!limit || !number_read_long(limit, &updates) || updates <= 0 || !text ||
+        !number_read_long(text, &every) || every <= 0 || !step)
+        return false;
+    double last = last_step(step, run->evaluations.rows);
+    return fmod(last, (double)every) >= (double)collection_stride(run);
+}
+
+bool collection_finished(const struct collection_run *run)
+{
+    return run->done || run->reached >= run->planned || stopped_by_updates(run);
+}
 
 long collection_stride(const struct collection_run *run)
 {

@@ -62,7 +62,7 @@ dqs_status collection_read(struct collection *collection, const char *const *fol
 void collection_free(struct collection *collection);
 
 const struct collection_cell *collection_cell(const struct collection *collection, int task, int method);
-bool collection_finished(const struct collection_run *run); /* all planned steps are made */
+bool collection_finished(const struct collection_run *run); /* all planned steps or updates are made */
 const char *collection_option(const struct collection_run *run, const char *key); /* NULL if not recorded */
 
 /* Steps that one action of all environments takes: a run counts on by so many, and may be beyond what was
