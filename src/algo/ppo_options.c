@@ -44,6 +44,7 @@ const struct option_preset ppo_preset_table[] = {
     {"sb3", NULL, "width=64 vf_coef=1 anneal_lr=false normalise_obs=false normalise_reward=false"},
     {"cleanrl", NULL, "width=64 clip_value=0.2 kl_stop=epoch bootstrap_truncated=false"},
     {"quick", NULL, "width=64 n_steps=512 epochs=4"},
+    {"default", "control", "lr=1e-4"}, /* of networks this wide 3e-4 leaves the trust region: docs/papers/ppo.md */
     {"*", "pendulum", "gamma=0.9"},
     {"*", "gmm", "gamma=0"},
     {"default", "pendulum", "width=64 lr=1e-3 normalise_obs=false steps=200000"},
