@@ -326,7 +326,9 @@ void chart_end(cairo_t *c, const struct chart_axes *axes)
         top = b->y - ABOVE_TITLE;
     }
     if (axes->title)
-        chart_text(c, b->x, top, axes->title, SIZE_TITLE, chart_ink(1), CHART_LEFT, CHART_BOLD);
+        chart_text(c, b->x, top, axes->title,
+                   chart_text_size(c, axes->title, SIZE_TITLE, CHART_BOLD, b->width), chart_ink(1),
+                   CHART_LEFT, CHART_BOLD);
     if (axes->x_label)
         chart_text(c, b->x + b->width / 2, b->y + b->height + 27, axes->x_label, SIZE_LABEL, chart_ink(0.9),
                    CHART_CENTRE, 0);
@@ -483,10 +485,15 @@ double chart_text(cairo_t *c, double x, double y, const char *text, double size,
     return width;
 }
 
+double chart_text_size(cairo_t *c, const char *text, double size, int flags, double room)
+{
+    double wanted = chart_text_width(c, text, size, flags);
+    return wanted > room ? size * room / wanted : size;
+}
+
 void chart_footnote(cairo_t *c, double width, double y, const char *text)
 {
-    const double size = 7.5, room = width - 8, wanted = chart_text_width(c, text, size, 0);
-    chart_text(c, width / 2, y, text, wanted > room ? size * room / wanted : size, chart_ink(0.6),
+    chart_text(c, width / 2, y, text, chart_text_size(c, text, 7.5, 0, width - 8), chart_ink(0.6),
                CHART_CENTRE, 0);
 }
 

@@ -125,6 +125,8 @@ enum chart_align { CHART_LEFT, CHART_CENTRE, CHART_RIGHT };
 double chart_text(cairo_t *c, double x, double y, const char *text, double size, struct chart_color color,
                   enum chart_align align, int flags);
 double chart_text_width(cairo_t *c, const char *text, double size, int flags);
+/* The size, or a smaller one with which the text keeps to the room. */
+double chart_text_size(cairo_t *c, const char *text, double size, int flags, double room);
 /* What is to be known of a figure, centred below it: one line, in smaller letters where it is long. */
 void chart_footnote(cairo_t *c, double width, double y, const char *text);
 

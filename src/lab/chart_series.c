@@ -96,9 +96,7 @@ void chart_mark(cairo_t *c, double x, double y, const struct chart_look *look, d
 /* Of its letters: smaller where a method has so many options that the line would not hold them. */
 static double key_size(cairo_t *c, const struct chart_look_key *key, double room)
 {
-    double width = chart_text_width(c, key->text, SIZE, key->strong ? CHART_BOLD : 0),
-           left = room - SAMPLE - 7;
-    return width > left ? SIZE * left / width : SIZE;
+    return chart_text_size(c, key->text, SIZE, key->strong ? CHART_BOLD : 0, room - SAMPLE - 7);
 }
 
 static double key_width(cairo_t *c, const struct chart_look_key *key, double room)
