@@ -128,9 +128,8 @@ int drive_to_end(dqs_run *run, bool json, bool quiet)
     result.evaluation = &live.evaluation;
     if (progress.updates == 0)
         fprintf(stderr,
-                "dqs: warning: nothing was learned: %ld steps are fewer than are collected before the first "
-                "update "
-                "(warmup, n_steps); try more --steps\n",
+                "dqs: warning: nothing was learned: no update was made in %ld steps (warmup, n_steps, "
+                "updates_per_step); try more --steps\n",
                 progress.step);
     if (!quiet)
         hints(run, json);

@@ -318,6 +318,32 @@ static void update_after_a_step(struct agent *a, struct rng *rng, struct kept *k
     agent_keep(a, kept);
 }
 
+/* Beginnings that were due before the first update are one, with nothing from before to act. */
+static void test_begin_in_warmup(void **state)
+{
+    (void)state;
+    struct agent a;
+    struct rng rng;
+    struct kept kept;
+    rng_seed(&rng, 9, RNG_TEST);
+    agent_create(&a, "dqs", "auto", 1, 2, NULL, SMALL_CLIP "reset_first=20 average=0.25");
+    agent_live(&a, 200, &rng);
+    for (int u = 1; u <= 3; u++) {
+        size_t n = 0;
+        agent_live(&a, 1, &rng);
+        a.algo->update(a.self, NULL);
+        agent_keep(&a, &kept);
+        assert_int_equal(kept_long(&kept, "reset/count"), 4); /* after 20, 40, 80 and 160 steps */
+        assert_int_equal(kept_long(&kept, "reset/updates"), 0);
+        assert_int_equal(kept_long(&kept, "critic0_adam/t"), u);
+        const float *now = kept_floats(&kept, "critic0/1.weight", &n),
+                    *acting = kept_floats(&kept, "average/critic0/1.weight", &n);
+        assert_true(furthest(now, acting, n) < 0.01);
+        arena_free(&kept.arena);
+    }
+    agent_free(&a);
+}
+
 /* For so many updates the averages from before are what acts; then, to the bit, those that a learner has who
  * shows its new networks at once. Nothing else differs, and the state is complete in the meantime. */
 static void test_settle(void **state)
@@ -505,12 +531,19 @@ static void test_update_clip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ring),          cmocka_unit_test(test_ring_n_step),
-        cmocka_unit_test(test_ring_uniform),  cmocka_unit_test(test_update_paper),
-        cmocka_unit_test(test_update_latent), cmocka_unit_test(test_update_box),
-        cmocka_unit_test(test_update_clip),   cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_averages),      cmocka_unit_test(test_bound_values),
-        cmocka_unit_test(test_begin_anew),    cmocka_unit_test(test_settle),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_ring_n_step),
+        cmocka_unit_test(test_ring_uniform),
+        cmocka_unit_test(test_update_paper),
+        cmocka_unit_test(test_update_latent),
+        cmocka_unit_test(test_update_box),
+        cmocka_unit_test(test_update_clip),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_averages),
+        cmocka_unit_test(test_bound_values),
+        cmocka_unit_test(test_begin_anew),
+        cmocka_unit_test(test_settle),
+        cmocka_unit_test(test_begin_in_warmup),
         cmocka_unit_test(test_golden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,5 +7,6 @@ find "$1" -name DONE | sort | while read -r done; do
     run=$(dirname "$done")
     to=$2${run#"$1"}
     mkdir -p "$to"
-    cp "$run/config.yaml" "$run/evaluations.csv" "$run/progress.csv" "$run/DONE" "$to/"
+    cp "$run/evaluations.csv" "$run/progress.csv" "$run/DONE" "$to/"
+    sed "s|^out: .*|out: \"$to\"|" "$run/config.yaml" > "$to/config.yaml" # where it was made is nobody's business
 done

@@ -209,7 +209,9 @@ static void begin_anew(struct dqs *q)
 {
     if (q->o.reset_first == 0 || q->resets > 32 || q->e.steps < q->o.reset_first << q->resets)
         return;
-    q->resets++;
+    do /* those that fell into the warm-up are one */
+        q->resets++;
+    while (q->resets <= 32 && q->e.steps >= q->o.reset_first << q->resets);
     q->reset_at = q->e.updates;
     initialise(q);
     for (int i = 0; i < q->critics.count; i++)

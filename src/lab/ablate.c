@@ -166,7 +166,10 @@ static dqs_status not_measured(const struct collection *c, const char *measure, 
 {
     char there[400] = "";
     size_t used = 0;
-    const struct plot_table *t = &c->runs[0].evaluations;
+    int run = 0;
+    while (run < c->n_runs - 1 && c->runs[run].evaluations.columns < 2)
+        run++;
+    const struct plot_table *t = &c->runs[run].evaluations;
     for (int k = 1; k < t->columns && used < sizeof there; k++) /* the first is the step */
         used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", k > 1 ? ", " : "", t->names[k]);
     return fail(error, DQS_E_OPTION,

@@ -129,10 +129,16 @@ static void walk_into(struct walk *walk, const char *folder, int depth)
 }
 
 /* What the user named must be there; what is found below it may be odd. */
-static dqs_status walk_start(struct walk *walk, const char *folder, dqs_error *error)
+static dqs_status walk_start(struct walk *walk, const char *named, dqs_error *error)
 {
-    if (!folder[0] || strlen(folder) >= PATH_LIMIT)
-        return fail(error, DQS_E_USAGE, "%.80s: not the path of a folder", folder);
+    char folder[PATH_LIMIT];
+    if (!named[0] || strlen(named) >= PATH_LIMIT)
+        return fail(error, DQS_E_USAGE, "%.80s: not the path of a folder", named);
+    while (named[0] == '.' && named[1] == '/' && named[2] && named[2] != '/') /* ./runs/ is runs */
+        named += 2;
+    snprintf(folder, sizeof folder, "%s", named);
+    for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--)
+        folder[n - 1] = 0;
     if (has_config(folder)) {
         names_add(&walk->runs, folder);
         return DQS_OK;

@@ -101,7 +101,8 @@ static bool shares_told(const struct collection_run *run, struct shares *s)
     return true;
 }
 
-/* False if there is nothing (yet), or a trace that is damaged or of another task: then with a warning. */
+/* False if there is nothing (yet), or a trace of another task: then with a warning. A damaged one is told of
+ * too; the last evaluation stands in for it. */
 static bool take(struct reproduction *r, const struct collection_run *run, const struct maze_layout *layout,
                  struct shares *shares)
 {
